@@ -1,0 +1,43 @@
+// Congestion control behind one interface: sizes are nominal (wire::nominal_size), windows in bytes.
+// One controller per destination and worker, shared by the QPs that go there.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/types.h"
+#include "wire/packet.h"
+
+namespace softmrc::cc {
+
+// What one SACK tells a controller.
+struct SackEvent {
+  uint32_t new_bytes = 0;  // nominal bytes newly received, from the difference of rcvd_bytes
+  wire::PathMark mark = wire::PathMark::kNone;
+  std::optional<Duration> rtt;  // only if unambiguous
+  uint8_t rcv_cwnd_pen = 0;
+  bool restore_cwnd = false;
+};
+
+class Controller {
+ public:
+  virtual ~Controller() = default;
+
+  // The sending rule, one predicate (a packet of `size` nominal bytes may leave now).
+  virtual bool may_send(uint32_t size) const = 0;
+  virtual void on_send(uint32_t size) = 0;
+  virtual void on_sack(Time now, const SackEvent& event) = 0;
+  virtual void on_nack(Time now, uint32_t size, wire::NackReason reason,
+                       std::optional<Duration> rtt) = 0;
+  // A packet was inferred lost (hole or timeout): its bytes are no longer in flight.
+  virtual void on_loss(Time now, uint32_t size) = 0;
+  // A QP left with `size` bytes unaccounted for (reset, error, destroy).
+  virtual void forget(uint32_t size) = 0;
+  // Ask the responder for a SACK with the next packet (BTH.A).
+  virtual bool wants_ack(uint32_t mtu_packet_size) const = 0;
+
+  virtual int64_t inflight() const = 0;  // bytes; may be briefly negative (rounding)
+  virtual uint64_t cwnd() const = 0;     // bytes
+};
+
+}  // namespace softmrc::cc

@@ -1,0 +1,55 @@
+// An EV profile: the fixed universe of paths QPs draw from, each entry bound to its port (plane).
+// Immutable once made and shared by all QPs that use it; what a QP thinks of an entry is in EvSet.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/random.h"
+#include "base/types.h"
+
+namespace softmrc::path {
+
+struct Entry {
+  PortId port;
+  Ev ev;                // as it goes on the wire
+  uint32_t number = 0;  // SRv6: the path's number on its plane (uplink); else 0
+};
+
+// Wire EV of an SRv6 path: plane in bits 31..24, a 22-bit number n in bits 23..16 and 13..0, bits
+// 15..14 set so that source ports stay at 0xC000 and above. n above 22 bits: std::out_of_range.
+Ev srv6_ev(PortId port, uint32_t n);
+// The inverse: nullopt if `ev` has not that form.
+struct Srv6Path {
+  PortId port;
+  uint32_t number = 0;
+};
+std::optional<Srv6Path> srv6_path(Ev ev);
+
+class Profile {
+ public:
+  explicit Profile(std::vector<Entry> entries);
+
+  // ECMP (AUTO): `count` EVs spread equally over the ports, drawn at random, unique, low half in
+  // 0xC000..0xFFFF; over IPv4 the low halves are unique and the high halves 0.
+  static std::shared_ptr<const Profile> ecmp(std::span<const PortId> ports, uint32_t count,
+                                             bool ipv4, Random& random);
+  // Structured EV: raw values count up; source port = upper 16 bits, flow label = lower 16 bits of
+  // each 32-bit value. One function decides the halves [D].
+  static std::shared_ptr<const Profile> stev(std::span<const PortId> ports,
+                                             std::span<const uint32_t> values);
+  // SRv6: every uplink of every port: ports.size() * uplinks entries.
+  static std::shared_ptr<const Profile> srv6(std::span<const PortId> ports, uint32_t uplinks);
+
+  size_t size() const { return entries_.size(); }
+  const Entry& operator[](size_t index) const { return entries_[index]; }
+  std::span<const Entry> entries() const { return entries_; }
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+}  // namespace softmrc::path

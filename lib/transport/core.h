@@ -1,0 +1,200 @@
+// The protocol core of one worker: it owns QPs, their paths and congestion controllers, and has no
+// I/O, clock, random source or thread of its own. Who drives it (DPDK worker, simulator, fuzzer,
+// test) feeds packets, doorbells and time in, and takes packet descriptors out.
+//
+//   NACK in -> Core::receive -> Requestor::on_nack -> resend queue -> Core::poll -> packet out
+//
+// Not thread safe: one owner at a time (checked by its driver).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "base/types.h"
+#include "cc/controller.h"
+#include "path/router.h"
+#include "transport/control.h"
+#include "transport/qp.h"
+#include "transport/send_queue.h"
+#include "transport/timers.h"
+#include "wire/outcome.h"
+#include "wire/packet.h"
+
+namespace softmrc::transport {
+
+// Names the request a transmitted payload belongs to. The driver gives it back through released()
+// exactly once per packet it took with payload segments: at once if it copied the bytes, else when
+// the port has let the buffer go. Value 0: nothing to give back.
+using Token = uint64_t;
+
+// A packet to send. MAC addresses are the driver's to fill in (they belong to the port).
+struct TxPacket {
+  PortId port;
+  wire::NetworkHeaders net;
+  wire::TransportHeaders transport;
+  uint32_t payload_size = 0;
+  uint8_t segment_count = 0;
+  std::array<Segment, kMaxSge> segments;  // the first segment_count are valid
+  Token token = 0;
+};
+
+// Memory of the responder. place() checks R_Key, protection domain, rights and the bounds
+// [va, va + payload.size()) and only then copies, in ascending address order, no aligned 8-byte
+// word torn. False: access refused, nothing written. An empty payload checks nothing (RDMA rule:
+// zero-length writes need no valid R_Key).
+class Memory {
+ public:
+  virtual bool place(const void* protection_domain, uint32_t rkey, uint64_t va,
+                     std::span<const uint8_t> payload) = 0;
+
+ protected:
+  ~Memory() = default;
+};
+
+// Events for whoever made the QP; `user` is QpInit::user.
+class Events {
+ public:
+  virtual void send_completed(void* user, const SendRequest& request, RequestStatus status) = 0;
+  struct Received {
+    uint64_t wr_id = 0;
+    RequestStatus status = RequestStatus::kSuccess;
+    uint32_t immediate = 0;
+    uint32_t byte_length = 0;  // of the whole message
+    bool solicited = false;
+  };
+  virtual void received(void* user, const Received& received) = 0;
+  virtual void qp_failed(void* user, RequestStatus cause) = 0;  // the QP went to ERROR by itself
+  virtual void established(void* user) = 0;                     // first packet in RTR
+
+ protected:
+  ~Events() = default;
+};
+
+struct CoreConfig {
+  wire::TrafficClasses classes;
+  uint16_t udp_port = wire::kDefaultUdpPort;
+  Duration reorder_window = std::chrono::microseconds(3);  // responder: a hole waits this long
+  uint32_t sack_threshold = 4096;                          // bytes, each packet max(payload, 1024)
+  Duration base_rtt = std::chrono::microseconds(12);       // until measured
+  uint64_t rate_mbps = 100'000;                            // all planes together
+  path::EvSetConfig ev;
+  // Makes the congestion controller of a new destination; unset: a fixed window of one
+  // bandwidth-delay product.
+  std::function<std::unique_ptr<cc::Controller>()> make_controller;
+};
+
+// Counters of one core; plain numbers, written by the owner, read by anybody as a snapshot.
+struct CoreCounters {
+  wire::OutcomeCounters outcomes{};
+  uint64_t data_sent = 0;         // data packets, first transmissions
+  uint64_t data_resent = 0;
+  uint64_t resent_nack = 0, resent_hole = 0, resent_timeout = 0;
+  uint64_t spurious_resends = 0;  // the peer told that the original had arrived
+  uint64_t sacks_sent = 0, nacks_sent = 0, acks_sent = 0, naks_sent = 0, probes_sent = 0;
+  uint64_t endpoint_responses_sent = 0;
+  uint64_t payload_bytes_sent = 0;      // resends included
+  uint64_t payload_bytes_received = 0;  // placed
+  uint64_t timeouts = 0;
+  uint64_t ecn_marked = 0;
+};
+
+class Core {
+ public:
+  Core(const CoreConfig& config, const path::Router& router, Memory& memory, Events& events,
+       uint64_t seed);
+  ~Core();
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+
+  // --- input ---
+  // One packet, addressed to this node (the driver has asked Router::accept). Returns its outcome,
+  // which is also counted.
+  wire::Outcome receive(Time now, PortId port, const wire::Packet& packet);
+  // A packet that did not parse or was not ours is counted here too, so that all counters agree.
+  void count_drop(wire::Outcome drop);
+  // The receive burst is over: merged acknowledgements fall due now.
+  void end_of_burst(Time now);
+  void doorbell(Time now, Qpn qpn);
+  void released(Token token);
+  void port_state(Time now, PortId port, bool up);
+
+  // --- queries ---
+  Time next_deadline() const;  // kNever: only input can wake the core
+  bool wants_to_send() const;
+
+  // --- output ---
+  // Fills up to out.size() descriptors, at most room[port - 1] per port (decremented). Runs timers
+  // that are due first. Returns the number filled.
+  size_t poll(Time now, std::span<uint16_t> room, std::span<TxPacket> out);
+
+  // --- control ---
+  // Makes a QP in RESET. The low 16 bits of the QPN are its slot and must be unused in this core,
+  // and not below 16 (QPNs 0..15 are reserved): nullptr. The caller keeps the queues alive until
+  // buffers_held() is 0 and the QP is destroyed.
+  Qp* create_qp(const QpInit& init);
+  // Transitions; false and `why` on an illegal transition or bad attributes. `to` RESET, INIT, RTR,
+  // RTS or ERROR.
+  bool modify_qp(Time now, Qp* qp, QpState to, const QpAttributes& attributes, std::string* why);
+  // Removes the QP; outstanding requests are dropped silently. Tokens still out stay valid to give
+  // back.
+  void destroy_qp(Time now, Qp* qp);
+  Qp* find(Qpn qpn);
+
+  const CoreCounters& counters() const { return counters_; }
+  const CoreConfig& config() const { return config_; }
+  // Packets of this QP that a port still refers to.
+  uint32_t buffers_held(const Qp* qp) const { return qp->requestor.buffers_held(); }
+  size_t qp_count() const;
+
+ private:
+  wire::Outcome dispatch(Time now, PortId port, const wire::Packet& packet);
+  wire::Outcome receive_for_qp(Time now, PortId port, const wire::Packet& packet, Qp& qp);
+  wire::Outcome receive_endpoint(const wire::Packet& packet);
+  wire::Outcome receive_data(Time now, const wire::Packet& packet, Qp& qp);
+  void deliver_processed(Qp& qp);
+  void drain_completions(Time now, Qp& qp);
+  void fail_qp(Time now, Qp& qp, RequestStatus cause);
+  void flush(Qp& qp);
+  RequestorEnvironment environment(Qp& qp);
+  void hear(Qp& qp, PortId port);
+  void after_input(Time now, Qp& qp);  // timers, ready lists, completions
+  void arm(Qp& qp);
+  void wake(Qp& qp);                   // onto the ready list if it can send
+  void wake_group(DestinationGroup& group);
+  void run_timers(Time now);
+  bool emit_control(Time now, Qp& qp, std::span<uint16_t> room, TxPacket& out);
+  bool emit_data(Time now, Qp& qp, std::span<uint16_t> room, TxPacket& out);
+  bool emit_endpoint(std::span<uint16_t> room, TxPacket& out);
+  void address(const Qp& qp, path::EvIndex ev, uint8_t dscp, wire::Ecn ecn, TxPacket& out) const;
+  DestinationGroup* join_group(const IpAddress& destination);
+  void leave_group(Qp& qp);
+  bool enter_rtr(Qp& qp, const QpAttributes& attributes, std::string* why);
+  void leave_connection(Qp& qp);
+
+  CoreConfig config_;
+  const path::Router& router_;
+  Memory& memory_;
+  Events& events_;
+  Random random_;
+  CoreCounters counters_;
+  path::PortMask ports_down_ = 0;
+
+  std::vector<std::unique_ptr<Qp>> qps_;  // by the low 16 bits of the QPN
+  std::vector<std::unique_ptr<DestinationGroup>> groups_;
+  Timers<Qp> timers_;
+  std::deque<Qp*> ready_, control_, burst_;
+  struct EndpointReply {
+    IpAddress src, dst;
+    wire::TransportHeaders headers;
+  };
+  BoundedQueue<EndpointReply, 256> endpoint_replies_;
+};
+
+}  // namespace softmrc::transport

@@ -1,0 +1,230 @@
+// The requestor half of a QP: cuts requests into packets, keeps a record of each packet in flight,
+// learns of arrivals and losses, resends, and completes requests in posting order.
+//
+//   loss detection    loss_detection.cc  SACK holes, NACKs, local ACK timeout, retry budget
+//   packets           requestor.cc       segmentation, resend queue, completion
+//   acknowledgements  ack_processing.cc  SACK, transport ACK and NAK
+//   probes            probes.cc          tail loss, missing ACK, retired EVs
+//
+// Rules: doc/protocol.md, "Requestor". Its environment (paths, congestion control, counters) comes
+// in with each call as a Path; its owner turns decisions into packets and completions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/types.h"
+#include "cc/controller.h"
+#include "path/ev_set.h"
+#include "transport/control.h"
+#include "transport/qp_attributes.h"
+#include "transport/send_queue.h"
+#include "wire/outcome.h"
+#include "wire/packet.h"
+
+namespace softmrc::transport {
+
+struct CoreCounters;
+
+// What the requestor works with besides its own state.
+struct RequestorEnvironment {
+  path::EvSet& evs;
+  cc::Controller& cc;
+  CoreCounters& counters;
+  bool ipv4 = false;  // reflected EVs carry the low half only
+};
+
+// The last transmission of one PSN.
+struct PacketRecord {
+  Time sent_at{};
+  uint32_t send_order = 0;  // counts transmissions of the QP, wraps
+  uint32_t request = 0;     // position in the send queue
+  Psn psn;                  // says whose record this is after the ring has wrapped
+  uint16_t nominal = 0;     // bytes, as congestion control counts
+  path::EvIndex ev = path::kNoEv;
+  uint8_t transmissions = 0;  // saturating
+  uint8_t attempts = 0;       // expiries of the local ACK timeout since the QP's last progress
+  uint8_t epoch = 0;          // of progress, for attempts
+  bool arrived = false;
+  bool resend_queued = false;
+};
+static_assert(sizeof(PacketRecord) <= 40, "one record per packet in flight");
+
+class Requestor {
+ public:
+  Requestor(SendQueue* queue, Duration base_rtt);
+
+  void start(const QpAttributes& attributes);  // RTS: first PSN sq_psn
+  // Leaves RTS: nothing more is sent; requests are flushed by the owner.
+  void stop(RequestorEnvironment env);
+
+  // --- input ---
+  wire::Outcome on_sack(Time now, const wire::Packet& packet, RequestorEnvironment env);
+  wire::Outcome on_nack(Time now, const wire::Packet& packet, RequestorEnvironment env);
+  wire::Outcome on_ack(Time now, const wire::Packet& packet, RequestorEnvironment env);
+  void on_timer(Time now, RequestorEnvironment env);
+  Time deadline(const RequestorEnvironment& env) const;
+
+  // --- output ---
+  bool has_resend() const { return resend_head_ != resend_tail_; }
+  // A packet could leave now as far as queue, peer window and congestion control are concerned.
+  bool can_send(const RequestorEnvironment& env) const;
+  bool blocked_by_cc(const RequestorEnvironment& env) const;
+  struct DataPacket {
+    wire::TransportHeaders headers;
+    uint32_t payload_size = 0;
+    uint8_t segment_count = 0;
+    uint32_t request = 0;
+    path::EvIndex ev = path::kNoEv;
+    bool rtx = false;
+  };
+  // Builds the next data packet (a resend first) for a port in `room`, and records it as sent.
+  // False: nothing may leave, or no active EV has room. `segments` holds kMaxSge entries.
+  bool next_data(Time now, path::PortMask room, RequestorEnvironment env, DataPacket& out,
+                 Segment* segments);
+  struct ProbePacket {
+    wire::TransportHeaders headers;
+    path::EvIndex ev = path::kNoEv;
+  };
+  bool next_probe(Time now, path::PortMask room, RequestorEnvironment env, ProbePacket& out);
+
+  // --- completion ---
+  // The oldest request that has ended (acknowledged, or failed locally) and whose buffers are all
+  // back; nullopt: none. The owner reports it and calls again. kSuccess, or the error that ends
+  // the QP: then failed() holds and the owner flushes.
+  struct Finished {
+    SendRequest* request;
+    RequestStatus status;
+  };
+  std::optional<Finished> next_finished();
+  // After failure: the following requests in order, to be flushed; nullptr: none left (that have
+  // their buffers back).
+  SendRequest* next_flushed();
+  void released(uint32_t request_position);
+  bool failed() const { return failure_.has_value(); }
+  RequestStatus failure() const { return failure_->status; }
+  void fail_oldest(RequestStatus status);  // unless failed already
+
+  uint32_t buffers_held() const { return buffers_held_; }
+  Psn next_psn() const { return next_psn_; }
+  Psn unacked() const { return una_; }
+  int64_t inflight() const { return inflight_; }
+  Duration smoothed_rtt() const { return srtt_; }
+  Duration min_rtt() const { return min_rtt_; }
+  Duration reorder_window() const;
+
+ private:
+  struct Failure {
+    uint32_t request;  // position the error belongs to
+    RequestStatus status;
+  };
+  struct Probe {
+    uint16_t id = 0;
+    Time sent_at = Time::min();  // min: free
+    path::EvIndex ev = path::kNoEv;
+    bool of_ev = false;  // asked to bring an EV back, else for the tail
+  };
+  static constexpr size_t kProbes = 16;
+
+  PacketRecord& record(Psn psn) { return records_[psn.value() & record_mask_]; }
+  const PacketRecord& record(Psn psn) const { return records_[psn.value() & record_mask_]; }
+  PacketRecord* live_record(Psn psn);  // nullptr: the ring has moved on, or never sent
+  void allocate();
+  bool outstanding() const { return una_ != next_psn_; }
+
+  // requestor.cc
+  bool new_packet_allowed(const RequestorEnvironment& env) const;
+  bool start_next_request();
+  void fill_headers(Psn psn, PacketRecord& rec, bool first_send, DataPacket& out,
+                    Segment* segments);
+  void note_sent(Time now, PacketRecord& rec, RequestorEnvironment env);
+  void queue_resend(Psn psn);
+
+  // loss_detection.cc
+  struct Arrival {  // the newest evidence that something sent at a known time got through
+    Time sent_at = Time::min();
+  };
+  void note_arrival(const PacketRecord& rec);
+  void mark_arrived(Psn psn, Time now, RequestorEnvironment env, const Trigger* trigger);
+  void detect_losses(Time now, const wire::SackHeader& sack, RequestorEnvironment env);
+  void declare_lost(Time now, Psn psn, RequestorEnvironment env, bool penalize_path);
+  void note_progress(Time now);
+  void note_spurious_resend(RequestorEnvironment env);
+  Duration timeout_after(uint32_t expiries) const;
+  uint32_t attempts(const PacketRecord& rec) const {
+    return rec.epoch == progress_epoch_ ? rec.attempts : 0;
+  }
+  bool count_attempt(Psn psn, PacketRecord& rec);
+  void check_timeouts(Time now, RequestorEnvironment env);
+
+  // ack_processing.cc
+  void advance_una(Psn first_missing, Time now, RequestorEnvironment env);
+  std::optional<Duration> rtt_sample(Time now, const PacketRecord* rec, uint16_t reflected,
+                                     bool rtx) const;
+  void take_rtt(Duration sample);
+  uint32_t take_rcvd_bytes(uint32_t units);
+  void settle_if_idle(RequestorEnvironment env);
+  bool complete_up_to(Psn psn);
+  bool ev_matches(const RequestorEnvironment& env, path::EvIndex index, Ev reflected) const;
+
+  // probes.cc
+  wire::Outcome on_probe_response(Time now, const wire::Packet& packet, RequestorEnvironment env);
+  Time tail_probe_deadline() const;
+  bool ack_missing() const;
+  void expire_probes(Time now, RequestorEnvironment env);
+
+  SendQueue* queue_;
+  std::vector<PacketRecord> records_;
+  uint32_t record_mask_ = 0;
+  std::vector<uint32_t> resend_;  // ring of PSN values, as long as records_
+  uint32_t resend_head_ = 0, resend_tail_ = 0;
+  std::vector<uint32_t> ev_newest_arrival_;  // per EV: send_order of the newest that got through
+
+  uint32_t path_mtu_ = 0;
+  int32_t peer_window_ = 0;  // packets beyond cack
+  bool dynamic_mpr_ = false;
+  uint16_t pkey_ = wire::kDefaultPkey;
+  Qpn dest_qpn_;
+  uint16_t src_context_ = 0;
+  bool running_ = false;
+
+  Psn next_psn_;     // first PSN never sent
+  Psn una_;          // oldest PSN not known to have arrived; cack_psn + 1
+  uint32_t started_ = 0;  // requests below this position have been given PSNs
+  uint32_t current_offset_ = 0;  // bytes of request started_ - 1 already sent
+  bool current_open_ = false;    // request started_ - 1 has packets left to send
+  uint32_t acked_ = 0;    // requests below have been acknowledged at transport level
+  uint32_t finished_ = 0; // requests below have been reported and freed
+  Msn next_msn_;
+  RqMsn next_rqmsn_;
+  uint32_t wimm_unacked_ = 0;
+  uint16_t max_wimm_ = 0;
+  std::optional<Failure> failure_;
+  uint32_t buffers_held_ = 0;
+
+  uint32_t send_order_ = 0;
+  int64_t inflight_ = 0;          // this QP's share of the controller's
+  uint64_t nominal_new_sent_ = 0; // distinct data, nominal bytes
+  uint32_t rcvd_units_ = 0;       // largest rcvd_bytes seen (256-byte units, 24 bits)
+
+  Duration srtt_{}, min_rtt_{};
+  bool rtt_measured_ = false;
+  uint32_t reorder_steps_ = 1;      // reorder window in quarters of the smallest RTT
+  uint32_t reorder_persist_ = 0;    // losses until the window shrinks back
+  Arrival newest_arrival_;
+  Time last_activity_{};  // last send or acknowledgement that told something
+  Time timeout_deadline_ = kNever;  // never later than the true one
+  uint8_t timeout_ = 0, retry_linear_ = 0, retry_exponential_ = 0;
+  uint8_t progress_epoch_ = 0;
+  Time last_nack_attempt_ = Time::min();
+
+  Probe probes_[kProbes];
+  uint16_t next_probe_id_ = 1;
+  uint8_t tail_probes_ = 0;       // sent since the last activity
+  uint32_t ack_probe_attempts_ = 0;
+  bool tail_probe_wanted_ = false;
+  Time last_ev_probe_{Time::min()};
+};
+
+}  // namespace softmrc::transport

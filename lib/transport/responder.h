@@ -1,0 +1,151 @@
+// The responder half of a QP: tracks which PSNs have arrived, places their payload at once whatever
+// the order, processes messages in order, and decides what to acknowledge.
+//
+// Rules: doc/protocol.md, "Responder". Timers: one, the reorder window after which a hole is
+// reported even if nothing else asks for a SACK. State is allocated with the first packet.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/types.h"
+#include "transport/control.h"
+#include "transport/qp_attributes.h"
+#include "transport/send_queue.h"
+#include "wire/outcome.h"
+#include "wire/packet.h"
+
+namespace softmrc::transport {
+
+class Memory;
+
+struct ResponderConfig {
+  uint32_t sack_threshold = 4096;
+  Duration reorder_window{};
+  Duration nak_interval{};  // how often a QP in ERROR repeats its NAK at most
+};
+
+class Responder {
+ public:
+  explicit Responder(const ResponderConfig& config) : config_(config) {}
+
+  // Enters RTR: the first PSN expected is attributes.rq_psn.
+  void start(const QpAttributes& attributes);
+  void reset();
+
+  // A data packet of this connection whose integrity is proven. Messages that became complete are
+  // handed over by take_processed().
+  wire::Outcome on_data(Time now, const wire::Packet& packet, Memory& memory);
+  wire::Outcome on_trimmed(const wire::Packet& packet);
+  wire::Outcome on_probe(const wire::Packet& packet);
+  // Data or probe for a QP in ERROR: repeats the NAK, rate limited. nullopt: it has none.
+  std::optional<wire::Outcome> on_packet_in_error(Time now, const wire::Packet& packet);
+
+  // A message that is due, in order. The caller consumes a posted receive if with_immediate; when
+  // it has none it calls fail(kNakRemoteOperation).
+  struct Processed {
+    bool with_immediate = false;
+    bool solicited = false;
+    uint32_t immediate = 0;
+    uint32_t byte_length = 0;
+  };
+  // Advances over complete messages one at a time: nullopt when nothing more is complete. Sets
+  // failed() when it meets a packet that was refused or a message that is malformed.
+  std::optional<Processed> next_processed();
+  void fail(wire::Syndrome syndrome);
+  bool failed() const { return nak_.has_value(); }
+  wire::Syndrome syndrome() const { return nak_->syndrome; }
+
+  // The receive burst is over, or the timer fired: does anything have to leave?
+  void end_of_burst(Time now);
+  void on_timer(Time now);
+  Time deadline() const { return hole_deadline_; }
+
+  // Control output, taken one by one. SACKs and ACKs are built from the state at that moment.
+  bool has_output() const;
+  struct Output {
+    wire::TransportHeaders headers;
+    enum class Kind : uint8_t { kSack, kNack, kAck, kNak } kind = Kind::kSack;
+  };
+  Output take_output(Qpn local, Qpn remote);
+
+  Psn cack() const { return cack_; }
+  Psn highest() const { return highest_; }
+  uint32_t rcvd_bytes_units() const;
+
+ private:
+  struct PsnInfo {  // of a PSN that has arrived and is not yet processed
+    uint32_t immediate = 0;
+    uint16_t length = 0;
+    uint8_t flags = 0;
+  };
+  struct Nak {
+    wire::Syndrome syndrome;
+    Psn psn;
+    Msn msn;
+  };
+
+  void allocate();
+  bool arrived(Psn psn) const;
+  void want_sack(const wire::Packet& packet, bool now);
+  bool hole_open() const { return highest_ > cack_; }
+  void fill_bitmap(wire::SackHeader& sack);
+  uint16_t count_out_of_order() const { return static_cast<uint16_t>(out_of_order_); }
+
+  ResponderConfig config_;
+  uint32_t path_mtu_ = 0;
+  int32_t window_ = 0;     // PSNs tracked above cack_
+  uint32_t ring_mask_ = 0; // ring of PSN slots, a power of two >= window_
+  uint32_t max_wimm_dest_ = 0;
+  bool trim_nack_ = true;
+  bool dynamic_mpr_ = false;
+  uint8_t mpr_dest_ = 0;
+
+  Psn cack_;     // every PSN up to and including it has arrived
+  Psn highest_;  // newest that has arrived, >= cack_
+  uint32_t out_of_order_ = 0;  // arrived above cack_
+  uint64_t rcvd_bytes_ = 0;    // nominal, new data only
+  std::vector<uint64_t> bitmap_;
+  std::vector<PsnInfo> info_;
+  std::vector<Msn> msn_;  // parallel to info_, read only when a message ends or fails
+
+  // In-order processing.
+  Psn processed_;  // every PSN up to it has been processed; <= cack_
+  bool in_message_ = false;
+  uint64_t message_bytes_ = 0;
+  uint32_t stashed_immediates_ = 0;  // arrived, not yet processed
+  std::optional<Nak> nak_;
+  Time last_nak_{Time::min()};
+
+  // Acknowledgements due.
+  Psn acked_psn_;  // last PSN of the newest processed message
+  Msn acked_msn_;
+  bool has_processed_ = false;  // acked_psn_ is valid
+  bool ack_pending_ = false;  // processed and not yet acknowledged
+  bool ack_now_ = false;
+  bool nak_now_ = false;
+  bool sack_now_ = false;
+  bool sack_due_ = false;  // decided at the end of the burst
+  bool ack_due_ = false;
+  uint32_t bytes_since_sack_ = 0;
+  Trigger newest_;  // what the next SACK reflects
+  Time hole_deadline_ = kNever;
+  bool hole_reported_ = false;  // a SACK has left since the hole opened
+  uint32_t rotation_ = 0;       // window of the bitmap the next SACK shows
+
+  struct ProbeReply {
+    Trigger trigger;
+    uint16_t id = 0;
+    bool ce = false;
+  };
+  struct NackReply {
+    Trigger trigger;
+    wire::NackReason reason = wire::NackReason::kTrimmed;
+  };
+  BoundedQueue<Trigger, 16> ecn_marked_;
+  BoundedQueue<ProbeReply, 8> probe_replies_;
+  BoundedQueue<NackReply, 32> nacks_;
+};
+
+}  // namespace softmrc::transport
