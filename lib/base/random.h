@@ -19,7 +19,8 @@ class Random {
   }
   // Uniform in [0, bound), bound >= 1 (multiply-shift; its bias is below 2^-32 for our bounds).
   constexpr uint32_t below(uint32_t bound) {
-    return static_cast<uint32_t>((static_cast<uint64_t>(static_cast<uint32_t>(next() >> 32)) * bound) >> 32);
+    return static_cast<uint32_t>(
+        (static_cast<uint64_t>(static_cast<uint32_t>(next() >> 32)) * bound) >> 32);
   }
   // True with probability p in [0, 1].
   constexpr bool chance(double p) { return static_cast<double>(next() >> 11) * 0x1p-53 < p; }

@@ -1,5 +1,6 @@
 // The strong types every layer shares: sequence numbers whose comparison wraps, identifiers that
-// cannot be mixed up, and time as integer nanoseconds. No I/O, no clock: `Time` is always handed in.
+// cannot be mixed up, and time as integer nanoseconds. No I/O, no clock: `Time` is always handed
+// in.
 #pragma once
 
 #include <chrono>
@@ -18,8 +19,8 @@ struct CoreClock {
   using time_point = std::chrono::time_point<CoreClock, duration>;
   static constexpr bool is_steady = true;
 };
-using Duration = CoreClock::duration;   // nanoseconds
-using Time = CoreClock::time_point;     // nanoseconds since an arbitrary origin
+using Duration = CoreClock::duration;  // nanoseconds
+using Time = CoreClock::time_point;    // nanoseconds since an arbitrary origin
 inline constexpr Time kNever = Time::max();
 
 // A sequence number modulo 2^Bits. Differences are signed and lie in [-2^(Bits-1), 2^(Bits-1));

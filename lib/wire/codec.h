@@ -1,60 +1,54 @@
 // The one parser and the one builder. Both take and give the values of packet.h; nobody else reads
-// or writes a header byte.
+// or writes a header byte. Neither allocates.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
 #include "wire/icrc.h"
+#include "wire/layout.h"
 #include "wire/outcome.h"
 #include "wire/packet.h"
 
 namespace softmrc::wire {
 
-inline constexpr size_t kEthernetSize = 14, kIpv6Size = 40, kIpv4Size = 20, kSrhSize = 24,
-                        kUdpSize = 8, kBthSize = 12, kMethSize = 4, kTsethSize = 4, kRethSize = 16,
-                        kImmDtSize = 4, kAethSize = 4, kSethSize = 28, kCcStateSize = 8,
-                        kNethSize = 20, kPethSize = 16, kErthSize = 16, kEethSize = 36,
-                        kIcrcSize = 4;
-// Longest header stack: Ethernet, outer IPv6, SRH, IPv6, UDP, BTH, METH, TSETH, RETH, ImmDt.
-inline constexpr size_t kMaxHeaderSize = kEthernetSize + kIpv6Size + kSrhSize + kIpv6Size +
-                                         kUdpSize + kBthSize + kMethSize + kTsethSize + kRethSize +
-                                         kImmDtSize;
-inline constexpr size_t kMaxTailSize = 3 + kIcrcSize;  // pad and ICRC
-
 struct ParseOptions {
   uint16_t udp_port = kDefaultUdpPort;
   TrafficClasses classes;
-  bool verify_icrc = true;
+  bool verify_icrc = true;  // off where the caller does it later (icrc_matches) or cannot
 };
 
-// Parses one whole Ethernet frame (without FCS) into `out`. Returns nullopt-like success as
-// Outcome::accepted_data when the packet is well formed; otherwise the drop it ends in. Address
-// ownership is not checked here (see AddressFilter in path/). Never reads outside `frame`.
-// ICRC is verified over contiguous bytes unless switched off; trimmed packets carry none.
 struct ParseResult {
   bool ok = false;
-  Outcome drop = Outcome::drop_truncated;  // meaningful if !ok
+  Outcome drop = Outcome::drop_truncated;  // what the packet ends in if !ok
 };
+
+// Parses one whole Ethernet frame (without FCS, padding allowed) into `out`, which is complete if
+// ok and of no meaning otherwise. Never reads outside `frame`. Whether addresses are ours and what
+// values mean is not checked here. A trimmed packet is ok, with no ICRC verified.
 ParseResult parse(std::span<const uint8_t> frame, const ParseOptions& options, Packet& out);
 
-// Size of everything from Ethernet up to the payload.
+// Whether the ICRC of a packet that parse() took from `frame` is right; false if it is trimmed.
+bool icrc_matches(std::span<const uint8_t> frame, const Packet& packet);
+
+// Size in bytes of everything from Ethernet up to the payload.
 size_t header_size(const NetworkHeaders& net, const TransportHeaders& transport);
-// UDP length field of a packet: UDP header to ICRC.
+// UDP length field of a packet: UDP header to ICRC. payload_size is at most kMaxPayloadSize.
 uint16_t udp_length(const TransportHeaders& transport, size_t payload_size);
-// Nominal size, which congestion control counts: UDP length + 40, the same at both ends.
+// Nominal size in bytes, which congestion control counts: UDP length + 40, the same at both ends.
 uint32_t nominal_size(const TransportHeaders& transport, size_t payload_size);
-constexpr uint8_t pad_count(size_t payload_size) { return static_cast<uint8_t>(-payload_size & 3); }
 
 // Writes Ethernet..last extension header at `out` (at least header_size() bytes), lengths and
-// PadCnt computed from payload_size, UDP checksum 0. Returns the bytes written. `icrc` receives the
+// PadCnt computed from payload_size (at most kMaxPayloadSize), UDP checksum 0. Returns the bytes
+// written. `transport.body` holds the alternative that the opcode names. `icrc` is reset to the
 // running ICRC over the masked headers; feed it the payload, then finish with build_tail.
 size_t build_headers(const NetworkHeaders& net, const TransportHeaders& transport,
                      size_t payload_size, uint8_t* out, Icrc& icrc);
 // Writes pad and ICRC behind the payload (at most kMaxTailSize bytes); returns the bytes written.
 size_t build_tail(size_t payload_size, Icrc& icrc, uint8_t* out);
 
-// Whole frame in one go (tests, tools, simulator wire mode). Returns its size, 0 if `out` is small.
+// Whole frame in one go (tests, tools, simulator wire mode). Returns its size; 0 if `out` is too
+// small or the payload too large.
 size_t build(const NetworkHeaders& net, const TransportHeaders& transport,
              std::span<const uint8_t> payload, std::span<uint8_t> out);
 

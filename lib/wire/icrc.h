@@ -6,20 +6,28 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "wire/layout.h"
+
 namespace softmrc::wire {
 
 class Icrc {
  public:
   // Starts over the 8 bytes of 0xFF that stand for the link layer.
-  Icrc();
+  constexpr Icrc() = default;
+
+  // The packet from the IP header next to UDP on, variant fields as ones. `size` reaches at least
+  // to the end of BTH; what lies beyond is covered as it is.
+  void update_masked(const uint8_t* ip, size_t size, bool v4);
   void update(const uint8_t* data, size_t size);
-  uint32_t value() const;  // as sent: little-endian 4 bytes
+
+  uint32_t value() const { return state_; }  // as sent: little-endian 4 bytes
 
  private:
-  uint32_t state_;
+  static constexpr uint32_t kAfterLinkLayer = 0x2144DF1C;  // CRC-32 of 8 bytes of 0xFF
+  uint32_t state_ = kAfterLinkLayer;
 };
 
-// Plain CRC-32 of a buffer with the same kernel (checksums of whole buffers, benchmarks).
+// Plain CRC-32 with the same kernel. `seed` is the CRC of what came before, 0 at the start.
 uint32_t crc32(uint32_t seed, const uint8_t* data, size_t size);
 
 }  // namespace softmrc::wire

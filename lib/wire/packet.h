@@ -57,12 +57,13 @@ struct TrafficClasses {
   uint8_t trimmed = 12;
   uint8_t trimmed_lasthop = 16;
   uint8_t control = 46;
+  friend bool operator==(const TrafficClasses&, const TrafficClasses&) = default;
 };
 
 // One IP header: the one next to UDP, or the outer SRv6 one (always IPv6). For IPv4 the addresses
 // are IPv4-mapped, flow_label is 0 and hop_limit is the TTL.
 struct IpHeader {
-  IpAddress src, dst;
+  IpAddress src{}, dst{};
   uint32_t flow_label = 0;  // 20 bits
   uint8_t dscp = 0;         // 6 bits
   Ecn ecn = Ecn::kNotEct;
@@ -71,34 +72,42 @@ struct IpHeader {
 };
 
 // Segment routing header in the reduced form this project sends: one segment (the second uSID
-// container), segments left 1, last entry 0. 24 bytes.
+// container), segments left 1, last entry 0. 24 bytes. Of a longer one received, Segment List[0].
 struct Srh {
-  IpAddress segment;
+  IpAddress segment{};
   uint8_t segments_left = 1;
   friend bool operator==(const Srh&, const Srh&) = default;
 };
 
 // Everything below BTH.
 struct NetworkHeaders {
-  MacAddress dst_mac, src_mac;
-  std::optional<IpHeader> outer;  // present under SRv6
-  std::optional<Srh> srh;         // only with outer
-  IpHeader ip;                    // next to UDP
+  MacAddress dst_mac{}, src_mac{};
+  std::optional<IpHeader> outer{};  // present under SRv6
+  std::optional<Srh> srh{};         // only with outer
+  IpHeader ip{};                    // next to UDP
   uint16_t src_port = 0;
   uint16_t dst_port = kDefaultUdpPort;
+  friend bool operator==(const NetworkHeaders&, const NetworkHeaders&) = default;
 };
+
+// [D] BTH byte 1: SE and M stand in IBTA's order (two readings turn it round), and M is sent as 1,
+// which hardware RoCE peers expect. Both are decided here alone.
+inline constexpr unsigned kSolicitedBit = 7, kMigReqBit = 6;
+inline constexpr bool kMigReqSent = true;
 
 struct Bth {
   Opcode opcode = Opcode::kWriteOnly;
   bool solicited = false;
-  bool mig_req = true;  // sent as 1, ignored on receive
-  uint8_t pad_count = 0;  // 0..3; the builder computes it from the payload length
+  bool mig_req = kMigReqSent;  // ignored on receive
+  uint8_t pad_count = 0;       // 0..3; the builder computes it from the payload length
+  uint8_t version = 0;         // TVer; the parser drops every other value
   uint16_t pkey = kDefaultPkey;
-  Qpn dest_qp;
+  Qpn dest_qp{};
   bool ack_request = false;
   bool rtx = false;        // a retransmission; in SACK / NACK: the triggering packet was one
   bool timestamp = false;  // a TSETH follows (data packets only)
-  Psn psn;
+  Psn psn{};
+  friend bool operator==(const Bth&, const Bth&) = default;
 };
 
 // Timestamps count units of 128 ns and wrap at 16 bits; 0 means "none".
@@ -106,17 +115,19 @@ struct Timestamp {
   uint16_t tx = 0;
   bool implementation_defined = false;  // TSR
   uint8_t frame_type = 1;               // FType
+  friend bool operator==(const Timestamp&, const Timestamp&) = default;
 };
 
 // METH [TSETH] RETH [ImmDt] of a data packet. BTH.timestamp says whether `ts` is on the wire.
 struct WriteHeader {
-  RqMsn rqmsn;
-  Msn msn;
-  Timestamp ts;
-  uint64_t va = 0;       // where this packet's payload goes
+  RqMsn rqmsn{};
+  Msn msn{};
+  Timestamp ts{};
+  uint64_t va = 0;  // where this packet's payload goes
   uint32_t rkey = 0;
   uint32_t dma_length = 0;  // length of the whole message
   uint32_t immediate = 0;   // host value of the big-endian field; only if has_immediate(opcode)
+  friend bool operator==(const WriteHeader&, const WriteHeader&) = default;
 };
 
 enum class Syndrome : uint8_t {
@@ -129,6 +140,7 @@ enum class Syndrome : uint8_t {
 struct AckHeader {
   uint8_t syndrome = static_cast<uint8_t>(Syndrome::kAck);
   uint32_t msn = 0;  // 24 bits on the wire
+  friend bool operator==(const AckHeader&, const AckHeader&) = default;
 };
 
 enum class PathMark : uint8_t { kNone = 0, kSkipOnce = 1, kAlwaysSkip = 2, kReserved = 3 };
@@ -138,20 +150,21 @@ struct SackHeader {
   PathMark mark = PathMark::kNone;
   bool probe_response = false;  // PR: ack_psn_offset holds the probe id
   int16_t ack_psn_offset = 0;   // PSN that triggered this SACK minus cack_psn, or the probe id
-  Ev entropy;                   // of the triggering packet
+  Ev entropy{};                 // of the triggering packet
   uint16_t src_context = 0, dst_context = 0;
-  Psn cack_psn;            // every PSN up to and including it has arrived
+  Psn cack_psn{};  // every PSN up to and including it has arrived
   uint8_t cc_type = 0, cc_flags = 0;
-  uint8_t mpr = 0;         // units of 128 packets; 0 with dynamic MPR off
-  int16_t sack_offset = 1; // first PSN of the bitmap minus cack_psn
-  uint64_t bitmap = 0;     // bit i: PSN cack_psn + sack_offset + i has arrived
+  uint8_t mpr = 0;            // units of 128 packets; 0 with dynamic MPR off
+  int16_t sack_offset = 1;    // first PSN of the bitmap minus cack_psn
+  uint64_t bitmap = 0;        // bit i: PSN cack_psn + sack_offset + i has arrived
   uint16_t tx_timestamp = 0;  // reflected
   uint16_t ooo_count = 0;     // 15 bits
   bool restore_cwnd = false;
-  uint8_t rcv_cwnd_pen = 0;   // 0..127
-  uint32_t rcvd_bytes = 0;    // units of 256 bytes, 24 bits
+  uint8_t rcv_cwnd_pen = 0;  // 0..127
+  uint32_t rcvd_bytes = 0;   // units of 256 bytes, 24 bits
 
   uint16_t probe_id() const { return static_cast<uint16_t>(ack_psn_offset); }
+  friend bool operator==(const SackHeader&, const SackHeader&) = default;
 };
 
 enum class NackReason : uint8_t {
@@ -166,18 +179,20 @@ enum class NackReason : uint8_t {
 struct NackHeader {
   uint8_t reason = 0;  // NackReason, or a value unknown to this build
   uint8_t vendor_info = 0;
-  Ev entropy;  // of the rejected packet
+  Ev entropy{};  // of the rejected packet
   uint16_t src_context = 0, dst_context = 0;
-  Psn psn;  // rejected PSN (also BTH.PSN)
+  Psn psn{};  // rejected PSN (also BTH.PSN)
   uint8_t cc_type = 2, cc_flags = 0;
   uint16_t tx_timestamp = 0;  // reflected
+  friend bool operator==(const NackHeader&, const NackHeader&) = default;
 };
 
 struct ProbeHeader {  // PETH
   uint8_t vendor_info = 0;
   uint16_t probe_id = 0;
   uint16_t src_context = 0, dst_context = 0;
-  Timestamp ts;
+  Timestamp ts{};
+  friend bool operator==(const ProbeHeader&, const ProbeHeader&) = default;
 };
 
 enum class EndpointOp : uint8_t { kPortStatusUpdate = 0, kEvProbe = 1 };
@@ -185,19 +200,22 @@ struct EndpointRequest {  // ERTH; the identifier is BTH.PSN bits 15..0
   uint8_t op = 0;         // EndpointOp; two bits on the wire
   uint8_t vendor_info = 0;
   uint32_t port_status_mask = 0;  // bit (port - 1): usable
-  Timestamp ts;
+  Timestamp ts{};
+  friend bool operator==(const EndpointRequest&, const EndpointRequest&) = default;
 };
 struct EndpointResponse {  // EETH
   uint8_t op = 0;
   uint16_t tx_timestamp = 0;  // reflected
+  friend bool operator==(const EndpointResponse&, const EndpointResponse&) = default;
 };
 
 using Body = std::variant<WriteHeader, AckHeader, SackHeader, NackHeader, ProbeHeader,
                           EndpointRequest, EndpointResponse>;
 
 struct TransportHeaders {
-  Bth bth;
-  Body body;  // the alternative that bth.opcode names
+  Bth bth{};
+  Body body{};  // the alternative that bth.opcode names
+  friend bool operator==(const TransportHeaders&, const TransportHeaders&) = default;
 };
 
 // The wire EV: one mapping for every packet (flow label bits 15..0, UDP source port).
@@ -207,17 +225,29 @@ constexpr Ev make_ev(uint32_t flow_label, uint16_t src_port) {
 // Writes an EV into flow labels (inner and outer alike) and source port. IPv4 carries the low half.
 void set_ev(NetworkHeaders& net, Ev ev);
 
+// Where in its frame a parsed packet's parts begin, in bytes from the Ethernet header.
+struct FrameLayout {
+  uint32_t ip = 0;    // IP header next to UDP
+  uint32_t udp = 0;   // BTH follows 8 bytes on
+  uint32_t icrc = 0;  // 0 for a trimmed packet, which has none to be trusted
+  friend bool operator==(const FrameLayout&, const FrameLayout&) = default;
+};
+
 // A packet as received. Payload points into the frame that was parsed.
 struct Packet {
-  NetworkHeaders net;
-  TransportHeaders transport;
-  Ev ev;                  // as carried on this packet
-  bool ce = false;        // congestion experienced (outer or inner mark, RFC 6040)
-  uint8_t dscp = 0;       // effective class: the outer one under SRv6
-  bool trimmed = false;   // class TRIMMED or TRIMMED_LASTHOP, or shorter than its IP length says:
-  bool trimmed_lasthop = false;  // only addresses, QPN, PSN, EV and, if has_ts, the TSETH are valid
-  bool has_ts = false;
-  std::span<const uint8_t> payload;  // without pad; empty if trimmed
+  NetworkHeaders net{};
+  TransportHeaders transport{};
+  Ev ev{};           // as carried on this packet
+  bool ce = false;   // congestion experienced (outer or inner mark, RFC 6040)
+  uint8_t dscp = 0;  // effective class: the outer one under SRv6
+  // Class TRIMMED or TRIMMED_LASTHOP, or shorter than its lengths say: only addresses, QPN, PSN, EV
+  // and, if has_ts, the body's `ts` are valid, and nothing protects them. Any opcode may arrive so;
+  // a NACK makes sense for a write alone.
+  bool trimmed = false;
+  bool trimmed_lasthop = false;        // by class, and only if trimmed
+  bool has_ts = false;                 // the body's `ts` was on the wire (writes, probes, requests)
+  FrameLayout layout{};                // all 0 where there is no frame (simulator)
+  std::span<const uint8_t> payload{};  // without pad; empty if trimmed
 };
 
 }  // namespace softmrc::wire

@@ -1,0 +1,136 @@
+// The builder: values to bytes, front to back. Lengths, PadCnt, checksums and the ICRC are computed
+// here and nowhere else. Rule: doc/protocol.md, "Encapsulation", "Opcodes", "Headers".
+#include <cassert>
+#include <cstring>
+
+#include "wire/bth.h"
+#include "wire/codec.h"
+#include "wire/feedback_headers.h"
+#include "wire/network_headers.h"
+#include "wire/probe_headers.h"
+#include "wire/write_headers.h"
+
+namespace softmrc::wire {
+
+namespace {
+
+// Hands out the bytes behind each other, each header as a span of its exact size.
+class Writer {
+ public:
+  explicit Writer(uint8_t* at) : at_(at) {}
+  template <size_t Size>
+  HeaderSpan<Size> next() {
+    const HeaderSpan<Size> header(at_, Size);
+    at_ += Size;
+    return header;
+  }
+  uint8_t* at() const { return at_; }
+
+ private:
+  uint8_t* at_;
+};
+
+struct BodyEncoder {
+  const Bth& bth;
+  Writer& out;
+
+  void operator()(const WriteHeader& w) const {
+    encode_meth(w, out.next<kMethSize>());
+    if (bth.timestamp) encode_tseth(w.ts, out.next<kTsethSize>());
+    encode_reth(w, out.next<kRethSize>());
+    if (has_immediate(bth.opcode)) encode_immdt(w, out.next<kImmDtSize>());
+  }
+  void operator()(const AckHeader& a) const { encode_aeth(a, out.next<kAethSize>()); }
+  void operator()(const SackHeader& s) const {
+    encode_seth(s, out.next<kSethSize>());
+    encode_cc_state(s, out.next<kCcStateSize>());
+  }
+  void operator()(const NackHeader& n) const { encode_neth(n, out.next<kNethSize>()); }
+  void operator()(const ProbeHeader& p) const { encode_peth(p, out.next<kPethSize>()); }
+  void operator()(const EndpointRequest& r) const { encode_erth(r, out.next<kErthSize>()); }
+  void operator()(const EndpointResponse& r) const { encode_eeth(r, out.next<kEethSize>()); }
+};
+
+bool over_ipv4(const NetworkHeaders& net) { return net.ip.dst.is_v4(); }
+
+}  // namespace
+
+size_t header_size(const NetworkHeaders& net, const TransportHeaders& transport) {
+  return kEthernetSize + (net.outer ? kIpv6Size : 0) + (net.outer && net.srh ? kSrhSize : 0) +
+         (over_ipv4(net) ? kIpv4Size : kIpv6Size) + kUdpSize + kBthSize +
+         extension_size(transport.bth);
+}
+
+uint16_t udp_length(const TransportHeaders& transport, size_t payload_size) {
+  return static_cast<uint16_t>(kUdpSize + kBthSize + extension_size(transport.bth) + payload_size +
+                               pad_count(payload_size) + kIcrcSize);
+}
+
+uint32_t nominal_size(const TransportHeaders& transport, size_t payload_size) {
+  return uint32_t{udp_length(transport, payload_size)} + uint32_t{kIpv6Size};
+}
+
+size_t build_headers(const NetworkHeaders& net, const TransportHeaders& transport,
+                     size_t payload_size, uint8_t* out, Icrc& icrc) {
+  assert(payload_size <= kMaxPayloadSize);
+  const bool v4 = over_ipv4(net);
+  const uint16_t udp_size = udp_length(transport, payload_size);
+
+  Writer writer(out);
+  encode_ethernet({net.dst_mac, net.src_mac, v4 && !net.outer ? kEtherTypeIpv4 : kEtherTypeIpv6},
+                  writer.next<kEthernetSize>());
+  if (net.outer) {
+    const size_t inner = udp_size + kIpv6Size;
+    encode_ipv6(*net.outer, static_cast<uint16_t>(inner + (net.srh ? kSrhSize : 0)),
+                net.srh ? kNextHeaderRouting : kNextHeaderIpv6, writer.next<kIpv6Size>());
+    if (net.srh) encode_srh(*net.srh, writer.next<kSrhSize>());
+  }
+
+  const uint8_t* const ip = writer.at();
+  if (v4) {
+    encode_ipv4(net.ip, static_cast<uint16_t>(udp_size + kIpv4Size), writer.next<kIpv4Size>());
+  } else {
+    encode_ipv6(net.ip, udp_size, kNextHeaderUdp, writer.next<kIpv6Size>());
+  }
+  encode_udp({net.src_port, net.dst_port, udp_size}, writer.next<kUdpSize>());
+
+  const HeaderSpan<kBthSize> bth = writer.next<kBthSize>();
+  Bth sent = transport.bth;
+  sent.pad_count = pad_count(payload_size);
+  encode_bth(sent, bth);
+  std::visit(BodyEncoder{sent, writer}, transport.body);
+  // Else the body is not the alternative that the opcode names.
+  assert(writer.at() == bth.data() + kBthSize + extension_size(sent));
+
+  icrc = Icrc();
+  icrc.update_masked(ip, static_cast<size_t>(writer.at() - ip), v4);
+  return static_cast<size_t>(writer.at() - out);
+}
+
+size_t build_tail(size_t payload_size, Icrc& icrc, uint8_t* out) {
+  const size_t pad = pad_count(payload_size);
+  if (pad > 0) {
+    std::memset(out, 0, pad);
+    icrc.update(out, pad);
+  }
+  store_le32(out + pad, icrc.value());
+  return pad + kIcrcSize;
+}
+
+size_t build(const NetworkHeaders& net, const TransportHeaders& transport,
+             std::span<const uint8_t> payload, std::span<uint8_t> out) {
+  if (payload.size() > kMaxPayloadSize) return 0;
+  const size_t tail = pad_count(payload.size()) + kIcrcSize;
+  if (out.size() < header_size(net, transport) + payload.size() + tail) return 0;
+
+  Icrc icrc;
+  size_t size = build_headers(net, transport, payload.size(), out.data(), icrc);
+  if (!payload.empty()) {
+    std::memcpy(out.data() + size, payload.data(), payload.size());
+    icrc.update(payload.data(), payload.size());
+  }
+  size += payload.size();
+  return size + build_tail(payload.size(), icrc, out.data() + size);
+}
+
+}  // namespace softmrc::wire

@@ -1,0 +1,59 @@
+// The ICRC reads the headers through a masked copy: they are few bytes, and the frame may be shared
+// with the NIC or the application. Payload is never copied.
+#include "wire/icrc.h"
+
+#include <isa-l/crc.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "wire/bth.h"
+
+namespace softmrc::wire {
+
+namespace {
+
+constexpr uint8_t kOnes = 0xFF;
+constexpr size_t kUdpChecksumOffset = 6;
+
+void mask_ipv6(uint8_t* ip) {
+  ip[0] |= 0x0F;  // the version stays; traffic class and flow label
+  ip[1] = ip[2] = ip[3] = kOnes;
+  ip[7] = kOnes;  // hop limit
+}
+
+void mask_ipv4(uint8_t* ip) {
+  ip[1] = kOnes;            // TOS
+  ip[8] = kOnes;            // TTL
+  ip[10] = ip[11] = kOnes;  // header checksum
+}
+
+}  // namespace
+
+uint32_t crc32(uint32_t seed, const uint8_t* data, size_t size) {
+  // crc32_gzip_refl inverts on the way in and out, so that its result is the next call's seed.
+  return crc32_gzip_refl(seed, data, size);
+}
+
+void Icrc::update(const uint8_t* data, size_t size) { state_ = crc32(state_, data, size); }
+
+void Icrc::update_masked(const uint8_t* ip, size_t size, bool v4) {
+  // A packet without payload goes through in one call.
+  uint8_t copy[kIpv6Size + kUdpSize + kBthSize + kMaxExtensionSize];
+  const size_t head = std::min(size, sizeof copy);
+  std::memcpy(copy, ip, head);
+
+  uint8_t* udp = copy + (v4 ? kIpv4Size : kIpv6Size);
+  if (v4) {
+    mask_ipv4(copy);
+  } else {
+    mask_ipv6(copy);
+  }
+  udp[kUdpChecksumOffset] = udp[kUdpChecksumOffset + 1] = kOnes;
+  udp[kUdpSize + kBthVariantOffset] = kOnes;
+
+  update(copy, head);
+  if (size > head) update(ip + head, size - head);
+}
+
+}  // namespace softmrc::wire

@@ -1,0 +1,64 @@
+// Sizes of everything on the wire, and how many bytes of extension headers follow a BTH. A packet
+// is
+//   Ethernet | [outer IPv6 | [SRH]] | IPv6 or IPv4 | UDP | BTH | extension | payload | pad | ICRC
+// Rule: doc/protocol.md, "Encapsulation", "Opcodes" and "Headers".
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "wire/packet.h"
+
+namespace softmrc::wire {
+
+inline constexpr size_t kEthernetSize = 14, kIpv6Size = 40, kIpv4Size = 20, kSrhSize = 24,
+                        kUdpSize = 8, kBthSize = 12, kMethSize = 4, kTsethSize = 4, kRethSize = 16,
+                        kImmDtSize = 4, kAethSize = 4, kSethSize = 28, kCcStateSize = 8,
+                        kNethSize = 20, kPethSize = 16, kErthSize = 16, kEethSize = 36,
+                        kIcrcSize = 4;
+
+inline constexpr size_t kMaxExtensionSize = 36;
+static_assert(kMethSize + kTsethSize + kRethSize + kImmDtSize <= kMaxExtensionSize);
+static_assert(kSethSize + kCcStateSize == kMaxExtensionSize && kEethSize == kMaxExtensionSize);
+
+// Longest header stack: Ethernet, outer IPv6, SRH, IPv6, UDP, BTH, extension headers.
+inline constexpr size_t kMaxHeaderSize =
+    kEthernetSize + kIpv6Size + kSrhSize + kIpv6Size + kUdpSize + kBthSize + kMaxExtensionSize;
+inline constexpr size_t kMaxTailSize = 3 + kIcrcSize;  // pad and ICRC
+// What the 16-bit lengths of the longest stack leave for payload.
+inline constexpr size_t kMaxPayloadSize = 0xFFFF - (kMaxHeaderSize - kEthernetSize) - kMaxTailSize;
+
+inline constexpr uint8_t kNextHeaderUdp = 17, kNextHeaderIpv6 = 41, kNextHeaderRouting = 43;
+
+// Bytes between BTH and payload (0 for an opcode that is not MRC's). BTH.TS adds a TSETH to writes
+// only: the other packets that carry a timestamp have it in their own header.
+constexpr size_t extension_size(const Bth& bth) {
+  switch (bth.opcode) {
+    case Opcode::kWriteFirst:
+    case Opcode::kWriteMiddle:
+    case Opcode::kWriteLast:
+    case Opcode::kWriteLastImm:
+    case Opcode::kWriteOnly:
+    case Opcode::kWriteOnlyImm:
+      return kMethSize + (bth.timestamp ? kTsethSize : 0) + kRethSize +
+             (has_immediate(bth.opcode) ? kImmDtSize : 0);
+    case Opcode::kAck:
+      return kAethSize;
+    case Opcode::kEndpointRequest:
+      return kErthSize;
+    case Opcode::kEndpointResponse:
+      return kEethSize;
+    case Opcode::kSack:
+      return kSethSize + kCcStateSize;
+    case Opcode::kNack:
+      return kNethSize;
+    case Opcode::kProbe:
+      return kPethSize;
+  }
+  return 0;
+}
+constexpr bool is_mrc(Opcode op) { return extension_size(Bth{.opcode = op}) != 0; }
+
+constexpr uint8_t pad_count(size_t payload_size) { return static_cast<uint8_t>(-payload_size & 3); }
+
+}  // namespace softmrc::wire

@@ -1,0 +1,312 @@
+// The parser: one frame to values, or to the drop it ends in. It goes through the frame once, front
+// to back: Ethernet, [outer IPv6, [SRH]], IP, UDP, BTH; then decides whether a switch has trimmed
+// the packet; then, for a whole packet, checks the lengths, reads the body and verifies the ICRC.
+//
+// Trimming is detected by class or by length, because vendors differ in what they rewrite:
+// - by class, outer or inner: the lengths in IP and UDP mean nothing, the frame's own counts;
+// - by length: UDP and the IP header next to it agree on an end beyond the frame's. A write only:
+// what
+//   has no payload to cut is truncated. (A single corrupted length field makes the two disagree, so
+//   that corruption is not taken for trimming.)
+// Rule: doc/protocol.md, "Encapsulation", "Traffic classes", "ICRC".
+#include <type_traits>
+
+#include "wire/bth.h"
+#include "wire/codec.h"
+#include "wire/feedback_headers.h"
+#include "wire/network_headers.h"
+#include "wire/probe_headers.h"
+#include "wire/write_headers.h"
+
+namespace softmrc::wire {
+
+namespace {
+
+constexpr ParseResult kOk{.ok = true};
+constexpr ParseResult drop(Outcome why) { return {.ok = false, .drop = why}; }
+
+class Parser {
+ public:
+  Parser(std::span<const uint8_t> frame, const ParseOptions& options, Packet& out)
+      : frame_(frame), options_(options), out_(out) {}
+
+  ParseResult run() {
+    if (const ParseResult r = parse_network(); !r.ok) return r;
+    if (const ParseResult r = parse_bth(); !r.ok) return r;
+    derive();
+    if (is_trimmed()) {
+      parse_trimmed();
+      return kOk;
+    }
+    if (const ParseResult r = check_lengths(); !r.ok) return r;
+    if (const ParseResult r = parse_body(); !r.ok) return r;
+    if (options_.verify_icrc && !icrc_matches(frame_, out_)) return drop(Outcome::drop_icrc);
+    return kOk;
+  }
+
+ private:
+  size_t left() const { return frame_.size() - at_; }
+
+  // The next header, without taking it. Precondition: left() >= Size.
+  template <size_t Size>
+  HeaderView<Size> peek() const {
+    return HeaderView<Size>(frame_.data() + at_, Size);
+  }
+  template <size_t Size>
+  HeaderView<Size> take() {
+    const HeaderView<Size> header = peek<Size>();
+    at_ += Size;
+    return header;
+  }
+
+  // ---- Ethernet to UDP ----
+  ParseResult parse_network() {
+    if (left() < kEthernetSize) return drop(Outcome::drop_truncated);
+    const Ethernet eth = decode_ethernet(take<kEthernetSize>());
+    out_.net.dst_mac = eth.dst;
+    out_.net.src_mac = eth.src;
+    out_.net.outer.reset();
+    out_.net.srh.reset();
+
+    ParseResult r = drop(Outcome::drop_not_ip);
+    if (eth.ether_type == kEtherTypeIpv6) r = parse_ipv6();
+    if (eth.ether_type == kEtherTypeIpv4) r = parse_ipv4();
+    return r.ok ? parse_udp() : r;
+  }
+
+  ParseResult parse_ipv6() {
+    Ipv6 v6;
+    if (const ParseResult r = take_ipv6(v6); !r.ok) return r;
+    if (v6.next_header == kNextHeaderIpv6 || v6.next_header == kNextHeaderRouting) {
+      out_.net.outer = v6.ip;
+      outer_end_ = at_ + v6.payload_length;
+      if (v6.next_header == kNextHeaderRouting) {
+        if (const ParseResult r = parse_srh(); !r.ok) return r;
+      }
+      if (const ParseResult r = take_ipv6(v6); !r.ok) return r;
+    }
+    if (v6.next_header != kNextHeaderUdp) return drop(Outcome::drop_not_udp);
+    // An IPv4-mapped address never stands on the wire; as a value it would mean an IPv4 packet.
+    if (v6.ip.src.is_v4() || v6.ip.dst.is_v4()) return drop(Outcome::drop_bad_ip);
+    out_.net.ip = v6.ip;
+    out_.layout.ip = static_cast<uint32_t>(at_ - kIpv6Size);
+    ip_end_ = at_ + v6.payload_length;
+    return kOk;
+  }
+
+  ParseResult take_ipv6(Ipv6& v6) {
+    if (left() < kIpv6Size) return drop(Outcome::drop_truncated);
+    if (ip_version(frame_[at_]) != 6) return drop(Outcome::drop_bad_ip);
+    v6 = decode_ipv6(take<kIpv6Size>());
+    return kOk;
+  }
+
+  ParseResult parse_srh() {
+    if (left() < kSrhSize) return drop(Outcome::drop_truncated);
+    const HeaderView<kSrhSize> header = peek<kSrhSize>();
+    if (!is_valid_srh(header)) return drop(Outcome::drop_srv6);
+    if (left() < srh_size(header)) return drop(Outcome::drop_truncated);
+    out_.net.srh = decode_srh(header);
+    at_ += srh_size(header);
+    return kOk;
+  }
+
+  ParseResult parse_ipv4() {
+    if (left() < kIpv4Size) return drop(Outcome::drop_truncated);
+    const HeaderView<kIpv4Size> header = take<kIpv4Size>();
+    if (!is_valid_ipv4(header)) return drop(Outcome::drop_bad_ip);
+    const Ipv4 v4 = decode_ipv4(header);
+    if (v4.protocol != kNextHeaderUdp) return drop(Outcome::drop_not_udp);
+    if (v4.total_length < kIpv4Size) return drop(Outcome::drop_bad_ip);
+    out_.net.ip = v4.ip;
+    out_.layout.ip = static_cast<uint32_t>(at_ - kIpv4Size);
+    ip_end_ = at_ - kIpv4Size + v4.total_length;
+    return kOk;
+  }
+
+  ParseResult parse_udp() {
+    if (left() < kUdpSize) return drop(Outcome::drop_truncated);
+    out_.layout.udp = static_cast<uint32_t>(at_);
+    const Udp udp = decode_udp(take<kUdpSize>());
+    if (udp.dst_port != options_.udp_port) return drop(Outcome::drop_udp_port);
+    out_.net.src_port = udp.src_port;
+    out_.net.dst_port = udp.dst_port;
+    udp_end_ = out_.layout.udp + udp.length;
+    return kOk;
+  }
+
+  // ---- BTH, and what the network said about the packet ----
+  ParseResult parse_bth() {
+    if (left() < kBthSize) return drop(Outcome::drop_truncated);
+    out_.transport.bth = decode_bth(take<kBthSize>());
+    if (!is_mrc(out_.transport.bth.opcode)) return drop(Outcome::drop_opcode);
+    if (out_.transport.bth.version != 0) return drop(Outcome::drop_bth_version);
+    return kOk;
+  }
+
+  bool is_trimmed_class(uint8_t dscp) const {
+    return dscp == options_.classes.trimmed || dscp == options_.classes.trimmed_lasthop;
+  }
+
+  // [D] RFC 6040, normal mode: a CE mark and a TRIMMED class of the outer header count as the
+  // packet's own. [D] The flow label is the outer one, or the inner one where the outer is 0.
+  void derive() {
+    const IpHeader& ip = out_.net.ip;
+    out_.ce = ip.ecn == Ecn::kCe;
+    out_.dscp = ip.dscp;
+    uint32_t flow_label = ip.flow_label;
+    if (out_.net.outer) {
+      const IpHeader& outer = *out_.net.outer;
+      out_.ce = out_.ce || outer.ecn == Ecn::kCe;
+      if (!is_trimmed_class(ip.dscp) || is_trimmed_class(outer.dscp)) out_.dscp = outer.dscp;
+      if (outer.flow_label != 0) flow_label = outer.flow_label;
+    }
+    out_.ev = make_ev(flow_label, out_.net.src_port);
+  }
+
+  bool is_trimmed() {
+    const bool by_class = is_trimmed_class(out_.dscp);
+    const bool by_length =
+        udp_end_ == ip_end_ && ip_end_ > frame_.size() && is_write(out_.transport.bth.opcode);
+    out_.trimmed = by_class || by_length;
+    out_.trimmed_lasthop = by_class && out_.dscp == options_.classes.trimmed_lasthop;
+    return out_.trimmed;
+  }
+
+  // ---- Trimmed: the timestamp, if it is still there, is all that the body is good for ----
+  void parse_trimmed() {
+    out_.payload = {};
+    out_.layout.icrc = 0;
+    out_.has_ts = false;
+    emplace_body();
+    std::visit([this](auto& body) { take_trimmed_timestamp(body); }, out_.transport.body);
+  }
+
+  template <typename Body>
+  void take_trimmed_timestamp(Body& body) {
+    if constexpr (requires { body.ts; }) {
+      constexpr bool kData = std::is_same_v<Body, WriteHeader>;
+      constexpr size_t kSkipped = kData ? kMethSize : kRequestTimestampOffset;
+      if (kData && !out_.transport.bth.timestamp) return;
+      if (left() < kSkipped + kTsethSize) return;
+      at_ += kSkipped;
+      body.ts = decode_tseth(take<kTsethSize>());
+      out_.has_ts = true;
+    }
+  }
+
+  void emplace_body() {
+    Body& body = out_.transport.body;
+    switch (out_.transport.bth.opcode) {
+      case Opcode::kAck:
+        body.emplace<AckHeader>();
+        break;
+      case Opcode::kSack:
+        body.emplace<SackHeader>();
+        break;
+      case Opcode::kNack:
+        body.emplace<NackHeader>();
+        break;
+      case Opcode::kProbe:
+        body.emplace<ProbeHeader>();
+        break;
+      case Opcode::kEndpointRequest:
+        body.emplace<EndpointRequest>();
+        break;
+      case Opcode::kEndpointResponse:
+        body.emplace<EndpointResponse>();
+        break;
+      default:
+        body.emplace<WriteHeader>();
+    }
+  }
+
+  // ---- Whole ----
+  // Every length names the same end, and the frame reaches it (Ethernet padding may follow).
+  ParseResult check_lengths() {
+    if (udp_end_ != ip_end_) return drop(Outcome::drop_bad_length);
+    if (out_.net.outer && outer_end_ != ip_end_) return drop(Outcome::drop_bad_length);
+    if (ip_end_ > frame_.size()) return drop(Outcome::drop_truncated);
+    if (ip_end_ < at_ + kIcrcSize) return drop(Outcome::drop_bad_length);
+    out_.layout.icrc = static_cast<uint32_t>(ip_end_ - kIcrcSize);
+    return kOk;
+  }
+
+  // The extension headers are all there; behind them only a write has anything.
+  ParseResult parse_body() {
+    const Bth& bth = out_.transport.bth;
+    const size_t size = out_.layout.icrc - at_;
+    const size_t headers = extension_size(bth);
+    if (size < headers) return drop(Outcome::drop_payload_length);
+    const size_t padded = size - headers;
+    const bool fits = is_write(bth.opcode) ? bth.pad_count <= padded && padded % 4 == 0
+                                           : bth.pad_count == 0 && padded == 0;
+    if (!fits) return drop(Outcome::drop_payload_length);
+
+    decode_body();
+    out_.payload = frame_.subspan(at_, padded - bth.pad_count);
+    return kOk;
+  }
+
+  void decode_body() {
+    const Bth& bth = out_.transport.bth;
+    Body& body = out_.transport.body;
+    out_.has_ts = false;
+    switch (bth.opcode) {
+      case Opcode::kAck:
+        body = decode_aeth(take<kAethSize>());
+        break;
+      case Opcode::kSack: {
+        SackHeader& sack = body.emplace<SackHeader>();
+        decode_seth(take<kSethSize>(), sack);
+        decode_cc_state(take<kCcStateSize>(), sack);
+        break;
+      }
+      case Opcode::kNack:
+        body = decode_neth(take<kNethSize>());
+        break;
+      case Opcode::kProbe:
+        body = decode_peth(take<kPethSize>());
+        out_.has_ts = true;
+        break;
+      case Opcode::kEndpointRequest:
+        body = decode_erth(take<kErthSize>());
+        out_.has_ts = true;
+        break;
+      case Opcode::kEndpointResponse:
+        body = decode_eeth(take<kEethSize>());
+        break;
+      default: {
+        WriteHeader& write = body.emplace<WriteHeader>();
+        decode_meth(take<kMethSize>(), write);
+        if (bth.timestamp) write.ts = decode_tseth(take<kTsethSize>());
+        decode_reth(take<kRethSize>(), write);
+        if (has_immediate(bth.opcode)) decode_immdt(take<kImmDtSize>(), write);
+        out_.has_ts = bth.timestamp;
+      }
+    }
+  }
+
+  const std::span<const uint8_t> frame_;
+  const ParseOptions& options_;
+  Packet& out_;
+  size_t at_ = 0;  // at most frame_.size()
+  // Where each header says the packet ends; may lie beyond the frame.
+  size_t outer_end_ = 0, ip_end_ = 0, udp_end_ = 0;
+};
+
+}  // namespace
+
+ParseResult parse(std::span<const uint8_t> frame, const ParseOptions& options, Packet& out) {
+  return Parser(frame, options, out).run();
+}
+
+bool icrc_matches(std::span<const uint8_t> frame, const Packet& packet) {
+  const FrameLayout& at = packet.layout;
+  if (packet.trimmed) return false;
+  Icrc icrc;
+  icrc.update_masked(frame.data() + at.ip, at.icrc - at.ip, packet.net.ip.dst.is_v4());
+  return icrc.value() == load_le32(frame.data() + at.icrc);
+}
+
+}  // namespace softmrc::wire
