@@ -31,14 +31,19 @@ std::optional<Srv6Path> srv6_path(Ev ev);
 
 class Profile {
  public:
+  // More would not fit the 16-bit index that a QP keeps per EV.
+  static constexpr uint32_t kMaxEntries = 0xFFFF;
+
+  // Throws std::invalid_argument, as all makers below do: too many entries, or a port that is not
+  // 1..kMaxPorts.
   explicit Profile(std::vector<Entry> entries);
 
-  // ECMP (AUTO): `count` EVs spread equally over the ports, drawn at random, unique, low half in
-  // 0xC000..0xFFFF; over IPv4 the low halves are unique and the high halves 0.
+  // ECMP (AUTO): `count` EVs, ports in turn, drawn at random, unique, low half in 0xC000..0xFFFF;
+  // over IPv4 the low halves are unique and the high halves 0.
   static std::shared_ptr<const Profile> ecmp(std::span<const PortId> ports, uint32_t count,
                                              bool ipv4, Random& random);
-  // Structured EV: raw values count up; source port = upper 16 bits, flow label = lower 16 bits of
-  // each 32-bit value. One function decides the halves [D].
+  // Structured EV: the given values, ports in turn; source port = upper 16 bits, flow label = lower
+  // 16 bits of each. One function decides the halves [D].
   static std::shared_ptr<const Profile> stev(std::span<const PortId> ports,
                                              std::span<const uint32_t> values);
   // SRv6: every uplink of every port: ports.size() * uplinks entries.

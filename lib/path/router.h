@@ -17,31 +17,66 @@
 
 namespace softmrc::path {
 
-// Outer destination of one plane's paths to one destination, computed and not stored per EV.
+class Srv6Plan;  // one template, compiled (srv6_plan.h)
+
+// From one of our addresses to one destination; small, one per QP. Outer addresses are computed per
+// packet and not stored per EV.
 class Route {
  public:
   // Fills net.ip (src, dst, hop limit), and under SRv6 net.outer with the destination address of
-  // `entry`, then the EV. DSCP, ECN and MACs are the caller's.
+  // `entry` (and net.srh if the path needs one), then the EV. DSCP, ECN and MACs are the caller's.
+  // entry.port must be one of the node's planes.
   void apply(const Entry& entry, wire::NetworkHeaders& net) const;
-  bool srv6() const;
-  // "plane 2: T0 0x0203 -> T1 0x0b07 -> T0 0x0241 -> port 0x0012"; ECMP: "plane 2: hash of ev 0x..".
+  bool srv6() const { return plan_ != nullptr; }
+  // "plane 2: T0 0x0203 -> T1 0x0b07 -> T0 0x0241 -> port 0x0012"; ECMP: "plane 2: hash of EV
+  // 0x1234c001".
   std::string describe(const Entry& entry) const;
+
+ private:
+  friend class Router;
+  IpAddress src_, dst_;
+  std::shared_ptr<const Srv6Plan> plan_;  // null: ECMP, no outer header
+  uint16_t downlink_usid_ = 0;            // the destination's
 };
 
 class Router {
  public:
+  // `config` has been validated (load_node, parse_node).
   explicit Router(const config::NodeConfig& config);
 
   // Universe of EVs this node sends on (by the node file's ev.encoding), made once and shared.
-  std::shared_ptr<const Profile> profile() const;
+  std::shared_ptr<const Profile> profile() const { return profile_; }
   // Route from one of our inner addresses to `dst`. nullopt: no template or destination covers it
-  // (the reason in `why` names the address).
+  // (the reason in `why`, which may be null, names the address).
   std::optional<Route> route(const IpAddress& src, const IpAddress& dst, std::string* why) const;
 
   // Does a received packet's addressing end here (srv6 page, "NIC")? Outer destination: one of the
   // port's addresses or a uSID route that ends here; inner destination: one of our GIDs.
   // accepted_data means yes, else the drop to count.
   wire::Outcome accept(PortId port, const wire::Packet& packet) const;
+
+ private:
+  struct Block {
+    config::UsidFormat format;
+    IpAddress block;
+    friend bool operator==(const Block&, const Block&) = default;
+  };
+  struct LocalPort {
+    std::vector<IpAddress> outer;  // addresses, and block + downlink uSID per block in use
+    uint16_t downlink_usid = 0;
+  };
+
+  bool ends_at(const LocalPort& port, const IpAddress& outer_dst) const;
+  bool is_ours(const IpAddress& gid) const;
+
+  std::shared_ptr<const Profile> profile_;
+  std::vector<IpAddress> gids_;
+  std::vector<LocalPort> ports_;                        // [port - 1]
+  std::vector<std::shared_ptr<const Srv6Plan>> plans_;  // longest prefix first
+  std::vector<config::DestinationConfig> destinations_;
+  std::vector<Block> blocks_;
+  bool srv6_ = false;
+  bool back_to_back_ = false;
 };
 
 }  // namespace softmrc::path

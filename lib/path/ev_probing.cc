@@ -1,0 +1,70 @@
+// EvSet's probing of ASSUMED_BAD EVs: each is probed about once per interval, and is back after
+// enough answers in a row. An EV that keeps failing is asked ever less often, so that a dead switch
+// costs a QP next to nothing. Rule: doc/protocol.md, "EVs".
+#include <algorithm>
+#include <cassert>
+
+#include "path/ev_set.h"
+
+namespace softmrc::path {
+namespace {
+
+// Longest pause between probes of a dead EV, as a power of two of the interval: 64 ms by default,
+// soon enough after a repair, and 256 dead EVs cost 4 packets per millisecond. [D]
+constexpr uint8_t kMaxBackoff = 6;
+
+}  // namespace
+
+EvIndex EvSet::probe_due(Time now, PortMask room) {
+  if (now < next_probe_) return kNoEv;
+  BadEv* oldest = nullptr;
+  for (BadEv& bad : bad_) {
+    const Plane& plane = plane_of(bad.index);
+    if (!plane.up || (room & mask_of(plane.port)) == 0 || bad.due > now) continue;
+    if (oldest == nullptr || bad.due < oldest->due) oldest = &bad;
+  }
+  if (oldest == nullptr) return kNoEv;
+  schedule(*oldest, now);  // asked again if no outcome comes back
+  update_next_probe();
+  return oldest->index;
+}
+
+void EvSet::probe_done(EvIndex index, bool answered, wire::PathMark mark, Time now) {
+  if (evs_[index].state != EvState::kAssumedBad) return;
+  const auto bad = find_bad(index);
+  if (answered && (mark == wire::PathMark::kNone || mark == wire::PathMark::kSkipOnce)) {
+    bad->failures = 0;
+    if (++bad->successes >= probe_successes_) {
+      recover(index,
+              mark == wire::PathMark::kNone ? EvEvent::kProbedHealthy : EvEvent::kProbedMarked);
+      return;
+    }
+  } else {
+    bad->successes = 0;
+    bad->failures = std::min<uint8_t>(static_cast<uint8_t>(bad->failures + 1), kMaxBackoff);
+  }
+  schedule(*bad, now);
+  update_next_probe();
+}
+
+// A quarter of jitter either way keeps the probes of EVs that were lost together apart.
+void EvSet::schedule(BadEv& bad, Time now) {
+  const int64_t interval = probe_interval_.count() << bad.failures;
+  const auto spread = static_cast<uint64_t>(interval / 2 + 1);
+  bad.due = now + Duration(interval - interval / 4 + static_cast<int64_t>(random_.next() % spread));
+}
+
+void EvSet::update_next_probe() {
+  next_probe_ = kNever;
+  for (const BadEv& bad : bad_) {
+    if (plane_of(bad.index).up) next_probe_ = std::min(next_probe_, bad.due);
+  }
+}
+
+std::vector<EvSet::BadEv>::iterator EvSet::find_bad(EvIndex index) {
+  const auto bad = std::ranges::find(bad_, index, &BadEv::index);
+  assert(bad != bad_.end());  // bad_ holds exactly the EVs in ASSUMED_BAD
+  return bad;
+}
+
+}  // namespace softmrc::path

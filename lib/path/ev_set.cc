@@ -1,0 +1,286 @@
+// EvSet's decisions: what each event does to an EV's state and to the zone it lies in, and how
+// plane size (backups) and floor (the least bad) are kept afterwards, in one place: settle().
+#include "path/ev_set.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+
+namespace softmrc::path {
+
+EvSet::EvSet(std::shared_ptr<const Profile> profile, const EvSetConfig& config, Random random)
+    : profile_(std::move(profile)),
+      probe_interval_(config.probe_interval),
+      random_(random),
+      min_active_(config.min_active),
+      probe_successes_(static_cast<uint8_t>(std::clamp<uint32_t>(config.probe_successes, 1, 255))) {
+  std::array<std::vector<uint16_t>, kMaxPorts> by_port;
+  for (size_t i = 0; i < profile_->size(); ++i) {
+    by_port[(*profile_)[i].port.value() - 1u].push_back(static_cast<uint16_t>(i));
+  }
+  const auto planes = static_cast<size_t>(
+      std::ranges::count_if(by_port, [](const auto& indices) { return !indices.empty(); }));
+  if (planes == 0) return;
+  const size_t share = std::max<size_t>(config.count / planes, 1);
+  const size_t active_share = std::max<size_t>(config.active / planes, 1);
+
+  planes_.reserve(planes);
+  size_t total = 0;
+  for (const auto& indices : by_port) total += std::min(share, indices.size());
+  evs_.reserve(total);
+  order_.reserve(total);
+  for (size_t port = 1; port <= kMaxPorts; ++port) {
+    std::vector<uint16_t>& indices = by_port[port - 1];
+    if (indices.empty()) continue;
+    const size_t drawn = std::min(share, indices.size());
+    plane_at_[port - 1] = static_cast<uint8_t>(planes_.size());
+    Plane plane;
+    plane.port = PortId(static_cast<uint8_t>(port));
+    plane.begin = static_cast<uint16_t>(order_.size());
+    plane.target = static_cast<uint16_t>(std::min(active_share, drawn));
+    plane.rotation_end = static_cast<uint16_t>(plane.begin + plane.target);
+    plane.backup_end = plane.end = static_cast<uint16_t>(plane.begin + drawn);
+    plane.cursor = plane.begin;
+    planes_.push_back(plane);
+    // Drawing without replacement leaves both the choice and its order random.
+    for (size_t i = 0; i < drawn; ++i) {
+      std::swap(indices[i], indices[i + random_.below(static_cast<uint32_t>(indices.size() - i))]);
+      const auto place = static_cast<uint16_t>(order_.size());
+      order_.push_back(place);
+      evs_.push_back({indices[i], place});
+    }
+  }
+  turn_ = static_cast<uint8_t>(random_.below(static_cast<uint32_t>(planes)));
+  control_turn_ = turn_;
+}
+
+// The one place where a state changes. False: the table has no such transition.
+bool EvSet::apply(EvIndex index, EvEvent event) {
+  EvRecord& ev = evs_[index];
+  const auto to = transition(ev.state, event);
+  if (!to) return false;
+  Plane& plane = plane_of(index);
+  if (ev.state == EvState::kSkip) {
+    --plane.skipping;
+    ev.skip_rotations = 0;
+  }
+  ev.state = *to;
+  if (ev.state == EvState::kSkip) {
+    assert(in_rotation(index));
+    ++plane.skipping;
+    // [D] "The current rotation" is the EV's own, the one its next turn falls in: a mark mostly
+    // arrives after the EV's turn, and a SKIP that ended before the next one would skip nothing.
+    ev.skip_rotations = ev.place < plane.cursor ? 2 : 1;
+  }
+  return true;
+}
+
+void EvSet::on_mark(EvIndex index, wire::PathMark mark, Time now) {
+  switch (mark) {
+    case wire::PathMark::kSkipOnce:
+      return skip(index, EvEvent::kSkipMark);
+    case wire::PathMark::kAlwaysSkip:
+      return retire(index, EvEvent::kBadMark, now);
+    case wire::PathMark::kNone:
+    case wire::PathMark::kReserved:
+      return;
+  }
+}
+
+void EvSet::on_trimmed(EvIndex index) { skip(index, EvEvent::kTrimmed); }
+
+void EvSet::on_loss(EvIndex index, Time now) {
+  ++mutable_counters(index).lost;
+  retire(index, EvEvent::kLoss, now);
+}
+
+// [D] An EV outside the rotation has no turn to skip; and where a SKIP would break the floor or
+// silence its plane, congestion is everywhere and avoiding one path of it is congestion control's
+// task: the mark is let pass.
+void EvSet::skip(EvIndex index, EvEvent event) {
+  if (evs_[index].state != EvState::kGood || !in_rotation(index)) return;
+  if (can_spare(plane_of(index)) && apply(index, event)) ++mutable_counters(index).skipped;
+}
+
+bool EvSet::can_spare(const Plane& plane) const {
+  return plane.eligible() > 1 && (!plane.up || active_count() > min_active_);
+}
+
+void EvSet::retire(EvIndex index, EvEvent event, Time now) {
+  if (evs_[index].state == EvState::kAssumedBad) {
+    // A straggler's report, unless the floor keeps the EV in rotation: then it is now the one lost
+    // most recently, and another may serve better.
+    if (!in_rotation(index)) return;
+    const auto bad = find_bad(index);
+    bad->successes = 0;
+    std::rotate(bad, bad + 1, bad_.end());
+  } else {
+    if (!apply(index, event)) return;
+    ++mutable_counters(index).went_bad;
+    schedule(bad_.emplace_back(BadEv{.index = index, .due = kNever}), now);
+    update_next_probe();
+    report(index);
+  }
+  take_out(index);
+  settle(plane_of(index));
+}
+
+void EvSet::deny(EvIndex index) {
+  const bool was_bad = evs_[index].state == EvState::kAssumedBad;
+  if (!apply(index, EvEvent::kDeny)) return;
+  if (was_bad) {
+    bad_.erase(find_bad(index));
+    update_next_probe();
+  }
+  take_out(index);
+  settle(plane_of(index));
+}
+
+void EvSet::allow(EvIndex index) { recover(index, EvEvent::kAllow); }
+
+// Back to GOOD (or SKIP) from wherever it was.
+void EvSet::recover(EvIndex index, EvEvent event) {
+  const EvState was = evs_[index].state;
+  if (!transition(was, event)) return;
+  Plane& plane = plane_of(index);
+  if (was == EvState::kAssumedBad) {
+    bad_.erase(find_bad(index));
+    update_next_probe();
+    ++mutable_counters(index).came_back;
+  }
+  if (was == EvState::kAssumedBad || was == EvState::kDenied) {
+    if (!in_rotation(index)) {
+      put_in_backup(index);
+      if (wants_more(plane)) promote(plane, index);
+    }
+    // A backup has no turn to skip, and a plane without a spare can't do without this one.
+    if (transition(was, event) == EvState::kSkip && (!in_rotation(index) || !can_spare(plane))) {
+      event = EvEvent::kProbedHealthy;
+    }
+  }
+  apply(index, event);
+  if (was != EvState::kSkip) report(index);
+  settle(plane);
+}
+
+void EvSet::port_state(PortId port, bool up) {
+  for (Plane& plane : planes_) {
+    if (plane.port != port || plane.up == up) continue;
+    plane.up = up;
+    // What only the floor kept there serves nobody now.
+    for (const BadEv& bad : bad_) {
+      if (!up && entry(bad.index).port == port) take_out(bad.index);
+    }
+    update_next_probe();
+    settle(plane);
+  }
+}
+
+PortMask EvSet::ports_up() const {
+  PortMask mask = 0;
+  for (const Plane& plane : planes_) mask |= plane.up ? mask_of(plane.port) : 0;
+  return mask;
+}
+
+// Restores, after any change: a full rotation while the plane has backups; no plane silent because
+// its last EVs are in SKIP; the floor; and nothing kept in rotation that the floor can do without.
+void EvSet::settle(Plane& plane) {
+  while (wants_more(plane) && plane.rotation_end < plane.backup_end) {
+    promote(plane, order_[plane.rotation_end]);
+  }
+  end_stranded_skips();
+  for (;;) {
+    const size_t count = active_count();
+    if (count < min_active_) {
+      if (!fill_from_backup() && !end_one_skip() && !recall_least_bad()) return;
+      continue;
+    }
+    const EvIndex kept = worst_kept();
+    if (kept == kNoEv) return;
+    if (count == min_active_ && !fill_from_backup() && !end_one_skip()) return;
+    take_out(kept);
+    end_stranded_skips();
+  }
+}
+
+// Fewer healthy EVs in rotation than the plane had at start.
+bool EvSet::wants_more(const Plane& plane) const {
+  const auto kept = std::ranges::count_if(bad_, [&](const BadEv& bad) {
+    return in_rotation(bad.index) && entry(bad.index).port == plane.port;
+  });
+  return plane.rotation_end - plane.begin - kept < plane.target;
+}
+
+// A plane whose rotation is all SKIP would never be drawn from, and so never end its rotation.
+void EvSet::end_stranded_skips() {
+  for (Plane& plane : planes_) {
+    if (plane.eligible() != 0 || plane.skipping == 0) continue;
+    for (uint16_t at = plane.begin; at < plane.rotation_end; ++at) {
+      apply(order_[at], EvEvent::kRotationEnd);
+    }
+  }
+}
+
+// Floor, first choice: a backup of the plane that is up and has the fewest active.
+bool EvSet::fill_from_backup() {
+  Plane* poorest = nullptr;
+  for (Plane& plane : planes_) {
+    if (!plane.up || plane.rotation_end == plane.backup_end) continue;
+    if (poorest == nullptr || plane.eligible() < poorest->eligible()) poorest = &plane;
+  }
+  if (poorest != nullptr) promote(*poorest, order_[poorest->rotation_end]);
+  return poorest != nullptr;
+}
+
+// Second choice: a congested path works.
+bool EvSet::end_one_skip() {
+  for (Plane& plane : planes_) {
+    if (!plane.up || plane.skipping == 0) continue;
+    for (uint16_t at = plane.begin; at < plane.rotation_end; ++at) {
+      if (apply(order_[at], EvEvent::kRotationEnd)) return true;
+    }
+  }
+  return false;
+}
+
+// Third choice: the ASSUMED_BAD EV with the most probes answered in a row, then the poorest plane,
+// then the longest time since its loss.
+bool EvSet::recall_least_bad() {
+  const BadEv* best = nullptr;
+  for (const BadEv& bad : bad_) {
+    const Plane& plane = plane_of(bad.index);
+    if (!plane.up || in_rotation(bad.index)) continue;
+    if (best == nullptr || bad.successes > best->successes ||
+        (bad.successes == best->successes && plane.eligible() < plane_of(best->index).eligible())) {
+      best = &bad;
+    }
+  }
+  if (best == nullptr) return false;
+  put_in_backup(best->index);
+  promote(plane_of(best->index), best->index);
+  return true;
+}
+
+// Of the ASSUMED_BAD EVs that the floor keeps in rotation, the one lost most recently.
+EvIndex EvSet::worst_kept() const {
+  for (auto bad = bad_.rbegin(); bad != bad_.rend(); ++bad) {
+    if (in_rotation(bad->index)) return bad->index;
+  }
+  return kNoEv;
+}
+
+void EvSet::report(EvIndex index) const {
+  if (listener_ != nullptr) listener_->ev_changed(entry(index), state(index));
+}
+
+EvCounters& EvSet::mutable_counters(EvIndex index) {
+  if (!counters_) counters_ = std::make_unique<EvCounters[]>(evs_.size());
+  return counters_[index];
+}
+
+const EvCounters& EvSet::counters(EvIndex index) const {
+  static constexpr EvCounters kNothingSent{};
+  return counters_ ? counters_[index] : kNothingSent;
+}
+
+}  // namespace softmrc::path

@@ -1,0 +1,95 @@
+// Compiling a template, and completing it per packet. Rule: doc/protocol.md, SRv6 section.
+#include "path/srv6_plan.h"
+
+#include <algorithm>
+#include <cassert>
+#include <span>
+
+#include "base/endian.h"
+
+namespace softmrc::path {
+
+Srv6Plan::Srv6Plan(const config::Srv6TemplateConfig& config,
+                   const std::vector<config::PlaneConfig>& planes)
+    : prefix_(config.prefix),
+      prefix_length_(config.prefix_length),
+      uplinks_(config.uplinks),
+      has_srh_(config.usids.size() > usid_capacity(config.format)),
+      takes_downlink_(config.downlink_index.has_value()) {
+  const size_t capacity = usid_capacity(config.format);
+  for (size_t i = 0; i < config.usids.size(); ++i) {
+    const Role role = config.downlink_index == i   ? Role::kDownlink
+                      : config.uplink_mask[i] != 0 ? Role::kT1
+                                                   : Role::kT0;
+    slots_.push_back({role, i >= capacity,
+                      static_cast<uint8_t>(block_bytes(config.format) + 2 * (i % capacity)),
+                      config.uplink_mask[i]});
+  }
+  for (size_t plane = 0; plane < planes.size(); ++plane) {
+    std::vector<uint16_t> usids = config.usids;
+    for (size_t i = 0; i < usids.size(); ++i) {
+      if (config.own_t0_index == i) usids[i] = planes[plane].t0_usid;
+      usids[i] |= deposit_bits(static_cast<uint32_t>(plane), config.plane_mask[i]);
+    }
+    const std::span<const uint16_t> all = usids;
+    PlaneAddresses addresses;
+    addresses.source = planes[plane].addresses.front();
+    addresses.containers[0] =
+        compose(config.format, config.block, all.first(std::min(capacity, all.size())));
+    if (has_srh_) {
+      addresses.containers[1] = compose(config.format, config.block, all.subspan(capacity));
+    }
+    planes_.push_back(addresses);
+  }
+}
+
+bool Srv6Plan::covers(const IpAddress& destination) const {
+  const size_t bytes = prefix_length_ / 8;
+  if (!std::equal(prefix_.bytes.begin(), prefix_.bytes.begin() + static_cast<ptrdiff_t>(bytes),
+                  destination.bytes.begin())) {
+    return false;
+  }
+  const unsigned rest = prefix_length_ % 8;
+  return rest == 0 || ((prefix_.bytes[bytes] ^ destination.bytes[bytes]) >> (8 - rest)) == 0;
+}
+
+Srv6Plan::Containers Srv6Plan::containers(const Entry& entry, uint16_t downlink_usid) const {
+  assert(entry.port.value() >= 1 && entry.port.value() <= planes_.size());
+  Containers result = planes_[entry.port.value() - 1u].containers;
+  // [D] The EV universe is as wide as the widest template; under a template with a single path
+  // (destination on our own T0) all of a plane's EVs name that one.
+  const uint32_t uplink = entry.number % uplinks_;
+  for (const Slot& slot : slots_) {
+    uint16_t bits = deposit_bits(uplink, slot.uplink_mask);
+    if (slot.role == Role::kDownlink) bits |= downlink_usid;
+    if (bits == 0) continue;
+    uint8_t* usid = result[slot.in_srh ? 1 : 0].bytes.data() + slot.offset;
+    store_be16(usid, static_cast<uint16_t>(load_be16(usid) | bits));
+  }
+  return result;
+}
+
+void Srv6Plan::fill(const Entry& entry, uint16_t downlink_usid, wire::NetworkHeaders& net) const {
+  const Containers path = containers(entry, downlink_usid);
+  wire::IpHeader& outer = net.outer.emplace();
+  outer.src = planes_[entry.port.value() - 1u].source;
+  outer.dst = path[0];
+  if (has_srh_) {
+    net.srh = wire::Srh{.segment = path[1]};
+  } else {
+    net.srh.reset();
+  }
+}
+
+std::string Srv6Plan::describe(const Entry& entry, uint16_t downlink_usid) const {
+  const Containers path = containers(entry, downlink_usid);
+  std::string text;
+  for (const Slot& slot : slots_) {
+    if (!text.empty()) text += " -> ";
+    text += slot.role == Role::kT0 ? "T0 " : slot.role == Role::kT1 ? "T1 " : "port ";
+    text += usid_text(load_be16(path[slot.in_srh ? 1 : 0].bytes.data() + slot.offset));
+  }
+  return text;
+}
+
+}  // namespace softmrc::path

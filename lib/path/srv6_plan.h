@@ -1,0 +1,59 @@
+// One SRv6 template of the node file, compiled: per plane a container with the plane bits filled
+// in, to which a packet adds its uplink number and its destination's downlink. Computed in a few
+// operations per packet; nothing is stored per EV or per QP.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/types.h"
+#include "config/node_config.h"
+#include "path/profile.h"
+#include "path/usid.h"
+#include "wire/packet.h"
+
+namespace softmrc::path {
+
+class Srv6Plan {
+ public:
+  Srv6Plan(const config::Srv6TemplateConfig& config,
+           const std::vector<config::PlaneConfig>& planes);
+
+  bool covers(const IpAddress& destination) const;
+  uint8_t prefix_length() const { return prefix_length_; }
+  bool takes_downlink() const { return takes_downlink_; }
+
+  // Writes the outer source and destination of `entry`'s path, and the SRH if the path has one.
+  void fill(const Entry& entry, uint16_t downlink_usid, wire::NetworkHeaders& net) const;
+  // "T0 0x0203 -> T1 0x0b07 -> T0 0x0241 -> port 0x0012"
+  std::string describe(const Entry& entry, uint16_t downlink_usid) const;
+
+ private:
+  enum class Role : uint8_t { kT0, kT1, kDownlink };
+  struct Slot {
+    Role role = Role::kT0;
+    bool in_srh = false;
+    uint8_t offset = 0;        // of the uSID in its container
+    uint16_t uplink_mask = 0;  // bits that take the uplink number
+  };
+  using Containers = std::array<IpAddress, 2>;  // destination, SRH segment
+  struct PlaneAddresses {
+    IpAddress source;
+    Containers containers;
+  };
+
+  Containers containers(const Entry& entry, uint16_t downlink_usid) const;
+
+  IpAddress prefix_;
+  uint8_t prefix_length_;
+  uint16_t uplinks_;
+  bool has_srh_;
+  bool takes_downlink_;
+  std::vector<Slot> slots_;             // every uSID of the path, in order
+  std::vector<PlaneAddresses> planes_;  // [port - 1]
+};
+
+}  // namespace softmrc::path

@@ -1,0 +1,61 @@
+// uSID containers: composing, reading and the NEXT-CSID shift, by offset.
+#include "path/usid.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstdio>
+#include <cstring>
+
+#include "base/endian.h"
+
+namespace softmrc::path {
+
+IpAddress compose(UsidFormat format, const IpAddress& block, std::span<const uint16_t> usids) {
+  assert(usids.size() <= usid_capacity(format));
+  IpAddress container;
+  const size_t start = block_bytes(format);
+  std::copy_n(block.bytes.begin(), start, container.bytes.begin());
+  for (size_t i = 0; i < usids.size(); ++i) {
+    store_be16(container.bytes.data() + start + 2 * i, usids[i]);
+  }
+  return container;
+}
+
+bool has_block(UsidFormat format, const IpAddress& block, const IpAddress& container) {
+  return std::memcmp(block.bytes.data(), container.bytes.data(), block_bytes(format)) == 0;
+}
+
+uint16_t usid_at(UsidFormat format, const IpAddress& container, size_t index) {
+  assert(index < usid_capacity(format));
+  return load_be16(container.bytes.data() + block_bytes(format) + 2 * index);
+}
+
+size_t usid_count(UsidFormat format, const IpAddress& container) {
+  size_t count = 0;
+  while (count < usid_capacity(format) && usid_at(format, container, count) != 0) ++count;
+  return count;
+}
+
+IpAddress shift(UsidFormat format, const IpAddress& container) {
+  IpAddress next = container;
+  const auto start = static_cast<ptrdiff_t>(block_bytes(format));
+  std::copy(container.bytes.begin() + start + 2, container.bytes.end(), next.bytes.begin() + start);
+  next.bytes[14] = next.bytes[15] = 0;
+  return next;
+}
+
+uint16_t deposit_bits(uint32_t value, uint16_t mask) {
+  uint32_t placed = 0;
+  for (uint32_t left = mask; left != 0; left &= left - 1, value >>= 1) {
+    if ((value & 1) != 0) placed |= left & -left;
+  }
+  return static_cast<uint16_t>(placed);
+}
+
+std::string usid_text(uint16_t usid) {
+  char text[8];
+  std::snprintf(text, sizeof text, "0x%04x", usid);
+  return text;
+}
+
+}  // namespace softmrc::path
