@@ -1,0 +1,91 @@
+// A QP of a device: its work queues, its attributes as merged over several modify calls, and its
+// counterpart in the core of the worker that owns it (slot of the QPN modulo workers).
+//
+// Posting fills the shared queues and rings the worker's doorbell; completions come back through
+// Device (transport::Events) into the CQs. Where no worker thread runs, posting drives the worker.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <atomic>
+#include <mutex>
+
+#include "base/types.h"
+#include "mrc.h"
+#include "transport/core.h"
+#include "transport/send_queue.h"
+#include "verbs/qp_attributes.h"
+#include "verbs/spin_lock.h"
+
+namespace softmrc::dataplane {
+class Worker;
+}
+
+namespace softmrc::verbs {
+
+class CompletionQueue;
+class Device;
+
+struct QueuePairInit {
+  void* user = nullptr;
+  CompletionQueue* send_cq = nullptr;
+  CompletionQueue* recv_cq = nullptr;
+  struct ibv_pd* pd = nullptr;
+  struct ibv_qp_cap cap{};  // wanted; create() writes the granted sizes back
+  bool signal_all = false;
+  int unsupported_opcode = EOPNOTSUPP;  // what post_send says; EINVAL under ibv_post_send
+};
+
+class QueuePair {
+ public:
+  // In RESET. nullptr: EINVAL a size above the device's limits or objects of different devices,
+  // ENOMEM.
+  static QueuePair* create(Device& device, QueuePairInit& init);
+  // Stops it, waits until no port holds a buffer of it, and discards its completions.
+  static int destroy(QueuePair* qp);
+
+  // 0 or an errno value, as mrc_modify_qp() and mrc_query_qp() describe; mrc may be null with mask
+  // 0.
+  int modify(const ibv_qp_attr* attr, int mask, const mrc_qp_attr* mrc, int mrc_mask);
+  int query(ibv_qp_attr* attr, mrc_qp_attr* mrc);
+
+  int post_send(ibv_send_wr* wr, ibv_send_wr** bad_wr);
+  int post_recv(ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
+
+  Qpn qpn() const { return qpn_; }
+  const QueuePairInit& init() const { return init_; }
+  ibv_qp_state state() const { return state_.load(std::memory_order_acquire); }
+
+  // Called by Device on the thread that drives the worker.
+  void send_completed(const transport::SendRequest& request, transport::RequestStatus status);
+  void received(const transport::Events::Received& received);
+  void failed(transport::RequestStatus cause);
+
+  // Moves to ERROR if an unfinished write reads from [begin, end).
+  void abandon_writes_from(const uint8_t* begin, const uint8_t* end);
+
+ private:
+  QueuePair(Device& device, const QueuePairInit& init, Qpn qpn);
+  ~QueuePair() = default;
+
+  int check_send(const ibv_send_wr& wr, uint32_t* length) const;
+  int post_one_send(const ibv_send_wr& wr);
+  int enter(transport::QpState to, const transport::QpAttributes& attributes);
+
+  Device& device_;
+  const QueuePairInit init_;
+  const Qpn qpn_;
+  dataplane::Worker& worker_;
+  transport::Qp* core_qp_ = nullptr;  // the worker's
+  // Changes by modify() and by failure, both on the thread that holds the worker.
+  std::atomic<ibv_qp_state> state_{IBV_QPS_RESET};
+
+  SpinLock send_lock_, recv_lock_;  // application threads among themselves
+  transport::SendQueue send_queue_;
+  transport::ReceiveQueue receive_queue_;
+
+  std::mutex control_;  // modify, query
+  AttributeStore attributes_;
+};
+
+}  // namespace softmrc::verbs
