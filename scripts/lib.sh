@@ -1,0 +1,44 @@
+# Sourced by the scripts beside it: where the tree is, and how the packages it needs get installed.
+# shellcheck shell=bash
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+jobs=$(nproc)
+
+die() {
+  echo "$(basename "$0"): $*" >&2
+  exit 1
+}
+
+# need_packages CLASS...: installs what scripts/packages.txt lists under these classes and is not
+# there yet. Asks the network for nothing when all are there.
+need_packages() {
+  local class missing=() package sudo=()
+  for class in "$@"; do
+    while read -r package; do
+      [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] ||
+        missing+=("$package")
+    done < <(awk -v class="$class" '$1 == class { print $2 }' "$root/scripts/packages.txt")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  command -v apt-get >/dev/null ||
+    die "this is not Debian; install the equivalents of: ${missing[*]}"
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || die "as root, run: apt-get install ${missing[*]}"
+    sudo=(sudo)
+  fi
+  echo "installing: ${missing[*]}"
+  "${sudo[@]}" apt-get -qq update || die 'apt-get update failed'
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends \
+    install "${missing[@]}" >/dev/null </dev/null || die "cannot install: ${missing[*]}"
+}
+
+# configure DIRECTORY OPTION...: sets a build directory up, or changes one that is there.
+configure() {
+  local directory=$1
+  shift
+  if [ -f "$directory/build.ninja" ]; then
+    meson configure "$directory" "$@"
+  else
+    meson setup "$directory" "$root" "$@"
+  fi
+}
