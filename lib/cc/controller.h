@@ -31,8 +31,9 @@ class Controller {
                        std::optional<Duration> rtt) = 0;
   // A packet was inferred lost (hole or timeout): its bytes are no longer in flight.
   virtual void on_loss(Time now, uint32_t size) = 0;
-  // A QP left with `size` bytes unaccounted for (reset, error, destroy).
-  virtual void forget(uint32_t size) = 0;
+  // `size` bytes of a QP (rounding may have made them negative) will never be acknowledged one by
+  // one: it has everything acknowledged, or was reset, failed or destroyed.
+  virtual void forget(int64_t size) = 0;
   // Ask the responder for a SACK with the next packet (BTH.A).
   virtual bool wants_ack(uint32_t mtu_packet_size) const = 0;
 

@@ -25,7 +25,7 @@ class FixedWindow final : public Controller {
   void on_nack(Time now, uint32_t size, wire::NackReason reason,
                std::optional<Duration> rtt) override;
   void on_loss(Time now, uint32_t size) override;
-  void forget(uint32_t size) override { inflight_ -= size; }
+  void forget(int64_t size) override { inflight_ -= size; }
   bool wants_ack(uint32_t mtu_packet_size) const override;
 
   int64_t inflight() const override { return inflight_; }

@@ -82,7 +82,7 @@ struct CoreConfig {
   uint16_t udp_port = wire::kDefaultUdpPort;
   Duration reorder_window = std::chrono::microseconds(3);  // responder: a hole waits this long
   uint32_t sack_threshold = 4096;                          // bytes, each packet max(payload, 1024)
-  Duration base_rtt = std::chrono::microseconds(12);       // until measured
+  Duration base_rtt = std::chrono::microseconds(12);       // until measured; sizes the window
   uint64_t rate_mbps = 100'000;                            // all planes together
   path::EvSetConfig ev;
   // Makes the congestion controller of a new destination; unset: a fixed window of one
@@ -115,14 +115,17 @@ class Core {
 
   // --- input ---
   // One packet, addressed to this node (the driver has asked Router::accept). Returns its outcome,
-  // which is also counted.
-  wire::Outcome receive(Time now, PortId port, const wire::Packet& packet);
+  // which is also counted. `frame` is what it was parsed from, for the ICRC, which is checked only
+  // once QP and addresses are known to be right; empty: the packet's integrity is known already
+  // (a simulator that stores no bytes, or a parser that verified it).
+  wire::Outcome receive(Time now, PortId port, const wire::Packet& packet,
+                        std::span<const uint8_t> frame);
   // A packet that did not parse or was not ours is counted here too, so that all counters agree.
   void count_drop(wire::Outcome drop);
   // The receive burst is over: merged acknowledgements fall due now.
   void end_of_burst(Time now);
   void doorbell(Time now, Qpn qpn);
-  void released(Token token);
+  void released(Time now, Token token);
   void port_state(Time now, PortId port, bool up);
 
   // --- queries ---
@@ -140,7 +143,7 @@ class Core {
   // buffers_held() is 0 and the QP is destroyed.
   Qp* create_qp(const QpInit& init);
   // Transitions; false and `why` on an illegal transition or bad attributes. `to` RESET, INIT, RTR,
-  // RTS or ERROR.
+  // RTS or ERROR. RESET is refused while buffers_held() is not 0: go to ERROR first and wait.
   bool modify_qp(Time now, Qp* qp, QpState to, const QpAttributes& attributes, std::string* why);
   // Removes the QP; outstanding requests are dropped silently. Tokens still out stay valid to give
   // back.
@@ -154,25 +157,26 @@ class Core {
   size_t qp_count() const;
 
  private:
-  wire::Outcome dispatch(Time now, PortId port, const wire::Packet& packet);
-  wire::Outcome receive_for_qp(Time now, PortId port, const wire::Packet& packet, Qp& qp);
-  wire::Outcome receive_endpoint(const wire::Packet& packet);
-  wire::Outcome receive_data(Time now, const wire::Packet& packet, Qp& qp);
-  void deliver_processed(Qp& qp);
+  wire::Outcome dispatch(Time now, PortId port, const wire::Packet& packet,
+                         std::span<const uint8_t> frame);
+  wire::Outcome receive_for_qp(Time now, const wire::Packet& packet, Qp& qp);
+  wire::Outcome receive_endpoint(const wire::Packet& packet, std::span<const uint8_t> frame);
+  wire::Outcome receive_for_responder(Time now, const wire::Packet& packet, Qp& qp);
+  void deliver_processed(Time now, Qp& qp);
   void drain_completions(Time now, Qp& qp);
-  void fail_qp(Time now, Qp& qp, RequestStatus cause);
-  void flush(Qp& qp);
+  void enter_error(Time now, Qp& qp);
   RequestorEnvironment environment(Qp& qp);
-  void hear(Qp& qp, PortId port);
-  void after_input(Time now, Qp& qp);  // timers, ready lists, completions
+  void after_input(Time now, Qp& qp);  // completions, timers, ready lists
   void arm(Qp& qp);
-  void wake(Qp& qp);                   // onto the ready list if it can send
-  void wake_group(DestinationGroup& group);
+  void wake(Time now, Qp& qp);         // onto the lists of those that want to send
+  void wake_group(Time now, DestinationGroup& group);
   void run_timers(Time now);
   bool emit_control(Time now, Qp& qp, std::span<uint16_t> room, TxPacket& out);
   bool emit_data(Time now, Qp& qp, std::span<uint16_t> room, TxPacket& out);
   bool emit_endpoint(std::span<uint16_t> room, TxPacket& out);
-  void address(const Qp& qp, path::EvIndex ev, uint8_t dscp, wire::Ecn ecn, TxPacket& out) const;
+  void address(const Qp& qp, path::EvIndex ev, bool control, bool rtx, TxPacket& out) const;
+  Qp* slot(Qpn qpn) const;
+  void unlist(Qp& qp);
   DestinationGroup* join_group(const IpAddress& destination);
   void leave_group(Qp& qp);
   bool enter_rtr(Qp& qp, const QpAttributes& attributes, std::string* why);

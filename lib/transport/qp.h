@@ -24,11 +24,31 @@ struct QpInit {
   const void* protection_domain = nullptr;  // what Memory::place compares R_Keys against
 };
 
+// Which ports something came in on lately: the last two periods of 64 packets. A plane that is dead
+// falls out of it within one window of traffic, without a timer. Control packets of a QP that gets
+// no feedback on them prefer these ports, since a dead plane mostly loses both directions. [D]
+class RecentPorts {
+ public:
+  void note(PortId port) {
+    current_ |= path::mask_of(port);
+    if (++count_ < kPeriod) return;
+    before_ = current_;
+    current_ = 0;
+    count_ = 0;
+  }
+  path::PortMask mask() const { return current_ | before_; }
+
+ private:
+  static constexpr uint32_t kPeriod = 64;
+  path::PortMask current_ = 0, before_ = 0;
+  uint32_t count_ = 0;
+};
+
 struct DestinationGroup;  // congestion controller shared by the QPs to one destination
 
 struct Qp {
-  Qp(const QpInit& init, const ResponderConfig& responder_config, Duration base_rtt)
-      : init(init), requestor(init.send_queue, base_rtt), responder(responder_config) {}
+  Qp(const QpInit& from, const ResponderConfig& responder_config, Duration base_rtt)
+      : init(from), requestor(from.qpn, from.send_queue, base_rtt), responder(responder_config) {}
 
   QpInit init;
   QpState state = QpState::kReset;
@@ -45,9 +65,7 @@ struct Qp {
   bool in_burst = false;       // got packets in the current receive burst
   bool blocked = false;        // waits for its congestion controller
   bool established = false;    // the first packet has been seen
-  path::PortMask heard = 0;    // ports data or acknowledgements came in on lately
-  path::PortMask heard_before = 0;
-  uint32_t heard_count = 0;
+  RecentPorts heard;           // ports packets came in on: control packets go back on these
 };
 
 }  // namespace softmrc::transport

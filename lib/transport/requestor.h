@@ -44,20 +44,22 @@ struct PacketRecord {
   uint16_t nominal = 0;     // bytes, as congestion control counts
   path::EvIndex ev = path::kNoEv;
   uint8_t transmissions = 0;  // saturating
-  uint8_t attempts = 0;       // expiries of the local ACK timeout since the QP's last progress
-  uint8_t epoch = 0;          // of progress, for attempts
+  uint8_t attempts = 0;       // of the retry budget used, valid while epoch is the QP's
   bool arrived = false;
   bool resend_queued = false;
+  uint32_t epoch = 0;
 };
-static_assert(sizeof(PacketRecord) <= 40, "one record per packet in flight");
+static_assert(sizeof(PacketRecord) == 32, "two records per cache line");
 
 class Requestor {
  public:
-  Requestor(SendQueue* queue, Duration base_rtt);
+  Requestor(Qpn local, SendQueue* queue, Duration base_rtt);
 
   void start(const QpAttributes& attributes);  // RTS: first PSN sq_psn
   // Leaves RTS: nothing more is sent; requests are flushed by the owner.
   void stop(RequestorEnvironment env);
+  // RESET: forgets the connection and drops what is queued.
+  void reset();
 
   // --- input ---
   wire::Outcome on_sack(Time now, const wire::Packet& packet, RequestorEnvironment env);
@@ -69,6 +71,7 @@ class Requestor {
   // --- output ---
   bool has_resend() const { return resend_head_ != resend_tail_; }
   // A packet could leave now as far as queue, peer window and congestion control are concerned.
+  bool has_data() const;  // but for congestion control, a packet could leave
   bool can_send(const RequestorEnvironment& env) const;
   bool blocked_by_cc(const RequestorEnvironment& env) const;
   struct DataPacket {
@@ -87,6 +90,7 @@ class Requestor {
     wire::TransportHeaders headers;
     path::EvIndex ev = path::kNoEv;
   };
+  bool wants_probe(Time now, const RequestorEnvironment& env) const;
   bool next_probe(Time now, path::PortMask room, RequestorEnvironment env, ProbePacket& out);
 
   // --- completion ---
@@ -102,7 +106,11 @@ class Requestor {
   // their buffers back).
   SendRequest* next_flushed();
   void released(uint32_t request_position);
+  // Gives the slots of reported requests back to the application.
+  void free_finished() { queue_->free_up_to(finished_); }
   bool failed() const { return failure_.has_value(); }
+  // The request that failed has not been reported yet (a port still holds its buffers).
+  bool failure_pending() const { return failure_ && failure_->request == finished_ && finished_ != queue_->published(); }
   RequestStatus failure() const { return failure_->status; }
   void fail_oldest(RequestStatus status);  // unless failed already
 
@@ -121,8 +129,9 @@ class Requestor {
   };
   struct Probe {
     uint16_t id = 0;
-    Time sent_at = Time::min();  // min: free
+    Time sent_at = Time::min();  // min: free slot
     path::EvIndex ev = path::kNoEv;
+    uint32_t send_order = 0;
     bool of_ev = false;  // asked to bring an EV back, else for the tail
   };
   static constexpr size_t kProbes = 16;
@@ -134,44 +143,47 @@ class Requestor {
   bool outstanding() const { return una_ != next_psn_; }
 
   // requestor.cc
-  bool new_packet_allowed(const RequestorEnvironment& env) const;
-  bool start_next_request();
-  void fill_headers(Psn psn, PacketRecord& rec, bool first_send, DataPacket& out,
+  bool new_packet_allowed() const;
+  void start_next_request();
+  void fill_headers(Psn psn, const PacketRecord& rec, bool first_send, DataPacket& out,
                     Segment* segments);
-  void note_sent(Time now, PacketRecord& rec, RequestorEnvironment env);
+  void note_sent(Time now, PacketRecord& rec, RequestorEnvironment env, const DataPacket& out);
   void queue_resend(Psn psn);
 
   // loss_detection.cc
-  struct Arrival {  // the newest evidence that something sent at a known time got through
-    Time sent_at = Time::min();
-  };
-  void note_arrival(const PacketRecord& rec);
-  void mark_arrived(Psn psn, Time now, RequestorEnvironment env, const Trigger* trigger);
-  void detect_losses(Time now, const wire::SackHeader& sack, RequestorEnvironment env);
+  void note_arrival(path::EvIndex ev, uint32_t send_order, Time sent_at);
+  bool mark_arrived(Psn psn, Time now, RequestorEnvironment env, const Trigger* trigger);
+  void detect_losses(Time now, const wire::SackHeader& sack, Psn bitmap_first,
+                     RequestorEnvironment env);
   void declare_lost(Time now, Psn psn, RequestorEnvironment env, bool penalize_path);
-  void note_progress(Time now);
-  void note_spurious_resend(RequestorEnvironment env);
+  void note_progress();
+  void note_spurious_resend(Time now, RequestorEnvironment env);
   Duration timeout_after(uint32_t expiries) const;
   uint32_t attempts(const PacketRecord& rec) const {
     return rec.epoch == progress_epoch_ ? rec.attempts : 0;
   }
-  bool count_attempt(Psn psn, PacketRecord& rec);
+  bool budget_used(uint32_t attempts) const;
+  bool count_attempt(PacketRecord& rec);
   void check_timeouts(Time now, RequestorEnvironment env);
 
   // ack_processing.cc
-  void advance_una(Psn first_missing, Time now, RequestorEnvironment env);
-  std::optional<Duration> rtt_sample(Time now, const PacketRecord* rec, uint16_t reflected,
-                                     bool rtx) const;
+  bool note_arrivals(Time now, const wire::SackHeader& sack, Psn bitmap_first,
+                     RequestorEnvironment env, const Trigger& trigger);
+  void advance_una(Psn first_missing, Time now, RequestorEnvironment env, const Trigger* trigger);
+  std::optional<Duration> rtt_sample(Time now, const PacketRecord& rec,
+                                     const Trigger& trigger) const;
   void take_rtt(Duration sample);
-  uint32_t take_rcvd_bytes(uint32_t units);
+  uint32_t sent_units() const;
   void settle_if_idle(RequestorEnvironment env);
   bool complete_up_to(Psn psn);
   bool ev_matches(const RequestorEnvironment& env, path::EvIndex index, Ev reflected) const;
 
   // probes.cc
-  wire::Outcome on_probe_response(Time now, const wire::Packet& packet, RequestorEnvironment env);
   Time tail_probe_deadline() const;
   bool ack_missing() const;
+  Duration probe_patience() const;
+  const Probe* match_probe(uint16_t id, Ev reflected, const RequestorEnvironment& env) const;
+  void finish_probe(const Probe& probe, wire::PathMark mark, Time now, RequestorEnvironment env);
   void expire_probes(Time now, RequestorEnvironment env);
 
   SendQueue* queue_;
@@ -192,7 +204,6 @@ class Requestor {
   Psn next_psn_;     // first PSN never sent
   Psn una_;          // oldest PSN not known to have arrived; cack_psn + 1
   uint32_t started_ = 0;  // requests below this position have been given PSNs
-  uint32_t current_offset_ = 0;  // bytes of request started_ - 1 already sent
   bool current_open_ = false;    // request started_ - 1 has packets left to send
   uint32_t acked_ = 0;    // requests below have been acknowledged at transport level
   uint32_t finished_ = 0; // requests below have been reported and freed
@@ -208,23 +219,27 @@ class Requestor {
   uint64_t nominal_new_sent_ = 0; // distinct data, nominal bytes
   uint32_t rcvd_units_ = 0;       // largest rcvd_bytes seen (256-byte units, 24 bits)
 
-  Duration srtt_{}, min_rtt_{};
+  Duration base_rtt_;  // configured
+  Duration srtt_, min_rtt_;
   bool rtt_measured_ = false;
-  uint32_t reorder_steps_ = 1;      // reorder window in quarters of the smallest RTT
-  uint32_t reorder_persist_ = 0;    // losses until the window shrinks back
-  Arrival newest_arrival_;
-  Time last_activity_{};  // last send or acknowledgement that told something
-  Time timeout_deadline_ = kNever;  // never later than the true one
+  uint32_t reorder_steps_ = 1;  // reorder window in quarters of the smallest RTT
+  Time last_reorder_step_ = Time::min() + std::chrono::hours(1);
+  Time reorder_calm_{};         // the window shrinks a step when nothing was spurious until then
+  Time newest_arrival_ = Time::min();  // send time of the newest thing known to have got through
+  Time last_activity_{};        // last send, or acknowledgement that told something
+  Time timeout_deadline_ = kNever;  // never later than the earliest packet's
   uint8_t timeout_ = 0, retry_linear_ = 0, retry_exponential_ = 0;
-  uint8_t progress_epoch_ = 0;
-  Time last_nack_attempt_ = Time::min();
+  uint32_t progress_epoch_ = 0;
+  Time last_nack_attempt_ = Time::min() + std::chrono::hours(1);
 
   Probe probes_[kProbes];
   uint16_t next_probe_id_ = 1;
-  uint8_t tail_probes_ = 0;       // sent since the last activity
+  uint8_t tail_probes_ = 0;  // since something was heard
   uint32_t ack_probe_attempts_ = 0;
   bool tail_probe_wanted_ = false;
-  Time last_ev_probe_{Time::min()};
+  Time last_ev_probe_ = Time::min() + std::chrono::hours(1);
+  uint32_t ev_probes_out_ = 0;
+  Time oldest_ev_probe_ = kNever;  // never later than the true one
 };
 
 }  // namespace softmrc::transport

@@ -31,16 +31,16 @@ class Responder {
   explicit Responder(const ResponderConfig& config) : config_(config) {}
 
   // Enters RTR: the first PSN expected is attributes.rq_psn.
-  void start(const QpAttributes& attributes);
+  void start(const QpAttributes& attributes, const void* protection_domain);
   void reset();
 
   // A data packet of this connection whose integrity is proven. Messages that became complete are
   // handed over by take_processed().
-  wire::Outcome on_data(Time now, const wire::Packet& packet, Memory& memory);
+  wire::Outcome on_data(const wire::Packet& packet, Memory& memory);
   wire::Outcome on_trimmed(const wire::Packet& packet);
   wire::Outcome on_probe(const wire::Packet& packet);
   // Data or probe for a QP in ERROR: repeats the NAK, rate limited. nullopt: it has none.
-  std::optional<wire::Outcome> on_packet_in_error(Time now, const wire::Packet& packet);
+  std::optional<wire::Outcome> on_packet_in_error(Time now);
 
   // A message that is due, in order. The caller consumes a posted receive if with_immediate; when
   // it has none it calls fail(kNakRemoteOperation).
@@ -91,9 +91,9 @@ class Responder {
   void want_sack(const wire::Packet& packet, bool now);
   bool hole_open() const { return highest_ > cack_; }
   void fill_bitmap(wire::SackHeader& sack);
-  uint16_t count_out_of_order() const { return static_cast<uint16_t>(out_of_order_); }
 
   ResponderConfig config_;
+  const void* protection_domain_ = nullptr;
   uint32_t path_mtu_ = 0;
   int32_t window_ = 0;     // PSNs tracked above cack_
   uint32_t ring_mask_ = 0; // ring of PSN slots, a power of two >= window_
@@ -145,7 +145,7 @@ class Responder {
   };
   BoundedQueue<Trigger, 16> ecn_marked_;
   BoundedQueue<ProbeReply, 8> probe_replies_;
-  BoundedQueue<NackReply, 32> nacks_;
+  BoundedQueue<NackReply, 16> nacks_;
 };
 
 }  // namespace softmrc::transport

@@ -1,0 +1,427 @@
+// The input side of the core: packets, doorbells, timers and control calls. Output: core_send.cc.
+#include "transport/core.h"
+
+#include <algorithm>
+
+#include "cc/fixed_window.h"
+#include "transport/destination_group.h"
+#include "wire/codec.h"
+
+namespace softmrc::transport {
+
+using wire::Outcome;
+
+namespace {
+
+constexpr uint32_t kFirstQpSlot = 16;  // QPNs 0..15 are reserved (2: endpoint operations)
+constexpr uint32_t kQpSlots = 1 << 16;
+constexpr Duration kNakInterval = std::chrono::microseconds(100);
+
+uint32_t slot_of(Qpn qpn) { return qpn.value() & (kQpSlots - 1); }
+
+// Takes `qp` off a list it is on.
+void remove(std::deque<Qp*>& list, const Qp* qp) { std::erase(list, qp); }
+
+}  // namespace
+
+Core::Core(const CoreConfig& config, const path::Router& router, Memory& memory, Events& events,
+           uint64_t seed)
+    : config_(config), router_(router), memory_(memory), events_(events), random_(seed) {
+  if (!config_.make_controller) {
+    const uint64_t window = cc::bdp_bytes(config_.rate_mbps, config_.base_rtt);
+    config_.make_controller = [window] { return std::make_unique<cc::FixedWindow>(window); };
+  }
+}
+
+Core::~Core() = default;
+
+// ---- control ----
+
+Qp* Core::slot(Qpn qpn) const {
+  const uint32_t index = slot_of(qpn);
+  return index < qps_.size() ? qps_[index].get() : nullptr;
+}
+
+Qp* Core::find(Qpn qpn) {
+  Qp* qp = slot(qpn);
+  return qp != nullptr && qp->init.qpn == qpn ? qp : nullptr;
+}
+
+size_t Core::qp_count() const {
+  return static_cast<size_t>(
+      std::count_if(qps_.begin(), qps_.end(), [](const auto& qp) { return qp != nullptr; }));
+}
+
+Qp* Core::create_qp(const QpInit& init) {
+  const uint32_t index = slot_of(init.qpn);
+  if (index < kFirstQpSlot || slot(init.qpn) != nullptr) return nullptr;
+  if (index >= qps_.size()) qps_.resize(index + 1);
+  const ResponderConfig responder{config_.sack_threshold, config_.reorder_window, kNakInterval};
+  qps_[index] = std::make_unique<Qp>(init, responder, config_.base_rtt);
+  return qps_[index].get();
+}
+
+bool Core::modify_qp(Time now, Qp* qp, QpState to, const QpAttributes& attributes,
+                     std::string* why) {
+  const QpTransition* transition = find_transition(qp->state, to);
+  if (transition == nullptr) {
+    if (why != nullptr)
+      *why = std::string("no transition from ") + name(qp->state) + " to " + name(to);
+    return false;
+  }
+  switch (to) {
+    case QpState::kReset:
+      if (buffers_held(qp) > 0) {  // a port would give back buffers of a connection that is gone
+        if (why != nullptr) *why = "a port still holds buffers of this QP";
+        return false;
+      }
+      leave_connection(*qp);
+      qp->requestor.reset();
+      qp->responder.reset();
+      qp->established = false;
+      break;
+    case QpState::kInit:
+      break;
+    case QpState::kRtr:
+      if (!enter_rtr(*qp, attributes, why)) return false;
+      break;
+    case QpState::kRts:
+      if (qp->state == QpState::kRtr) {
+        qp->attributes = attributes;
+        qp->requestor.start(attributes);
+      }
+      break;
+    case QpState::kError:
+      if (qp->state != QpState::kError) enter_error(now, *qp);
+      return true;
+  }
+  qp->state = to;
+  after_input(now, *qp);
+  return true;
+}
+
+bool Core::enter_rtr(Qp& qp, const QpAttributes& attributes, std::string* why) {
+  std::optional<path::Route> route = router_.route(attributes.src, attributes.dst, why);
+  if (!route) return false;
+  qp.attributes = attributes;
+  if (qp.attributes.profile == nullptr) qp.attributes.profile = router_.profile();
+  qp.route = std::move(route);
+  qp.evs.emplace(qp.attributes.profile, config_.ev, Random(random_.next()));
+  for (uint8_t p = 1; p <= kMaxPorts; ++p)
+    if (ports_down_ & path::mask_of(PortId(p))) qp.evs->port_state(PortId(p), false);
+  qp.group = join_group(attributes.dst);
+  qp.responder.start(attributes, qp.init.protection_domain);
+  return true;
+}
+
+void Core::leave_connection(Qp& qp) {
+  if (qp.group != nullptr) {
+    qp.requestor.stop(environment(qp));
+    leave_group(qp);
+  }
+  unlist(qp);
+  timers_.forget(&qp);
+  qp.armed = kNever;
+}
+
+void Core::destroy_qp(Time now, Qp* qp) {
+  DestinationGroup* group = qp->group;
+  leave_connection(*qp);
+  if (group != nullptr && group->users > 0) wake_group(now, *group);
+  qps_[slot_of(qp->init.qpn)].reset();
+}
+
+void Core::unlist(Qp& qp) {
+  if (qp.in_ready) remove(ready_, &qp);
+  if (qp.in_control) remove(control_, &qp);
+  if (qp.in_burst) remove(burst_, &qp);
+  qp.in_ready = qp.in_control = qp.in_burst = false;
+}
+
+DestinationGroup* Core::join_group(const IpAddress& destination) {
+  for (const auto& group : groups_) {
+    if (group->destination != destination) continue;
+    ++group->users;
+    return group.get();
+  }
+  groups_.push_back(std::make_unique<DestinationGroup>());
+  DestinationGroup& group = *groups_.back();
+  group.destination = destination;
+  group.controller = config_.make_controller();
+  group.users = 1;
+  return &group;
+}
+
+void Core::leave_group(Qp& qp) {
+  DestinationGroup* group = qp.group;
+  std::erase(group->blocked, &qp);
+  qp.blocked = false;
+  qp.group = nullptr;
+  if (--group->users == 0)
+    std::erase_if(groups_, [group](const auto& g) { return g.get() == group; });
+}
+
+RequestorEnvironment Core::environment(Qp& qp) {
+  return {*qp.evs, *qp.group->controller, counters_, qp.attributes.dst.is_v4()};
+}
+
+// ---- packets ----
+
+void Core::count_drop(Outcome drop) { ++counters_.outcomes[static_cast<size_t>(drop)]; }
+
+Outcome Core::receive(Time now, PortId port, const wire::Packet& packet,
+                      std::span<const uint8_t> frame) {
+  const Outcome outcome = dispatch(now, port, packet, frame);
+  ++counters_.outcomes[static_cast<size_t>(outcome)];
+  return outcome;
+}
+
+// The order of checks: QPN and state, addresses, integrity; then the packet's own kind.
+Outcome Core::dispatch(Time now, PortId port, const wire::Packet& packet,
+                       std::span<const uint8_t> frame) {
+  const wire::Bth& bth = packet.transport.bth;
+  if (bth.dest_qp == kEndpointQpn) return receive_endpoint(packet, frame);
+  Qp* qp = find(bth.dest_qp);
+  if (qp == nullptr) return Outcome::drop_no_qp;
+  if (!can_receive(qp->state) && qp->state != QpState::kError) return Outcome::drop_qp_state;
+  if (qp->state == QpState::kError && qp->group == nullptr) return Outcome::drop_qp_state;
+  if (packet.net.ip.src != qp->attributes.dst || packet.net.ip.dst != qp->attributes.src)
+    return Outcome::drop_wrong_peer;
+  if (bth.pkey != qp->attributes.pkey) return Outcome::drop_pkey;
+  if (!packet.trimmed && !frame.empty() && !wire::icrc_matches(frame, packet))
+    return Outcome::drop_icrc;
+
+  qp->heard.note(port);
+  const Outcome outcome = receive_for_qp(now, packet, *qp);
+  if (!qp->in_burst) {
+    qp->in_burst = true;
+    burst_.push_back(qp);
+  }
+  return outcome;
+}
+
+Outcome Core::receive_for_qp(Time now, const wire::Packet& packet, Qp& qp) {
+  if (packet.trimmed) {
+    if (!wire::is_write(packet.transport.bth.opcode)) return Outcome::drop_trimmed;
+    if (!can_receive(qp.state)) return Outcome::drop_qp_state;
+    return qp.responder.on_trimmed(packet);
+  }
+  switch (packet.transport.bth.opcode) {
+    case wire::Opcode::kSack:
+      return can_send(qp.state) ? qp.requestor.on_sack(now, packet, environment(qp))
+                                : Outcome::drop_stale;
+    case wire::Opcode::kNack:
+      return can_send(qp.state) ? qp.requestor.on_nack(now, packet, environment(qp))
+                                : Outcome::drop_stale;
+    case wire::Opcode::kAck:
+      return can_send(qp.state) ? qp.requestor.on_ack(now, packet, environment(qp))
+                                : Outcome::drop_stale;
+    case wire::Opcode::kEndpointRequest:
+    case wire::Opcode::kEndpointResponse:
+      return Outcome::drop_no_qp;  // these belong to the endpoint, not to a QP
+    default:
+      return receive_for_responder(now, packet, qp);
+  }
+}
+
+Outcome Core::receive_for_responder(Time now, const wire::Packet& packet, Qp& qp) {
+  if (qp.state == QpState::kError)
+    return qp.responder.on_packet_in_error(now).value_or(Outcome::drop_qp_state);
+  if (!qp.established) {
+    qp.established = true;
+    events_.established(qp.init.user);
+  }
+  if (packet.transport.bth.opcode == wire::Opcode::kProbe) return qp.responder.on_probe(packet);
+  const Outcome outcome = qp.responder.on_data(packet, memory_);
+  if (outcome == Outcome::accepted_data) counters_.payload_bytes_received += packet.payload.size();
+  if (packet.ce) ++counters_.ecn_marked;
+  deliver_processed(now, qp);
+  return outcome;
+}
+
+// Hands over the messages that are complete and in order. No completion before its data: place()
+// has returned for every packet of them.
+void Core::deliver_processed(Time now, Qp& qp) {
+  while (const std::optional<Responder::Processed> message = qp.responder.next_processed()) {
+    if (!message->with_immediate) continue;
+    Events::Received received;
+    if (!qp.init.receive_queue->take(&received.wr_id)) {
+      qp.responder.fail(wire::Syndrome::kNakRemoteOperation);
+      break;
+    }
+    received.immediate = message->immediate;
+    received.byte_length = message->byte_length;
+    received.solicited = message->solicited;
+    events_.received(qp.init.user, received);
+  }
+  if (!qp.responder.failed()) return;
+  RequestStatus cause = RequestStatus::kRemoteOperationError;
+  if (qp.responder.syndrome() == wire::Syndrome::kNakRemoteAccess)
+    cause = RequestStatus::kRemoteAccessError;
+  else if (qp.responder.syndrome() == wire::Syndrome::kNakInvalidRequest)
+    cause = RequestStatus::kRemoteInvalidRequest;
+  enter_error(now, qp);
+  events_.qp_failed(qp.init.user, cause);
+}
+
+Outcome Core::receive_endpoint(const wire::Packet& packet, std::span<const uint8_t> frame) {
+  if (packet.trimmed) return Outcome::drop_trimmed;
+  if (!frame.empty() && !wire::icrc_matches(frame, packet)) return Outcome::drop_icrc;
+  const auto* request = std::get_if<wire::EndpointRequest>(&packet.transport.body);
+  if (request == nullptr)
+    return packet.transport.bth.opcode == wire::Opcode::kEndpointResponse ? Outcome::drop_unmatched
+                                                                          : Outcome::drop_no_qp;
+  const auto op = static_cast<wire::EndpointOp>(request->op);
+  if (op != wire::EndpointOp::kEvProbe && op != wire::EndpointOp::kPortStatusUpdate)
+    return Outcome::drop_bad_value;
+  EndpointReply reply;
+  reply.src = packet.net.ip.dst;
+  reply.dst = packet.net.ip.src;
+  reply.headers.bth.opcode = wire::Opcode::kEndpointResponse;
+  reply.headers.bth.dest_qp = kEndpointQpn;
+  reply.headers.bth.psn = Psn(packet.transport.bth.psn.value() & 0xFFFF);
+  reply.headers.body = wire::EndpointResponse{request->op, request->ts.tx};
+  return endpoint_replies_.push(reply) ? Outcome::accepted_endpoint_request
+                                       : Outcome::drop_overload;
+}
+
+void Core::end_of_burst(Time now) {
+  while (!burst_.empty()) {
+    Qp& qp = *burst_.front();
+    burst_.pop_front();
+    qp.in_burst = false;
+    qp.responder.end_of_burst(now);
+    after_input(now, qp);
+  }
+}
+
+// ---- other input ----
+
+void Core::doorbell(Time now, Qpn qpn) {
+  Qp* qp = find(qpn);
+  if (qp == nullptr) return;
+  if (qp->state == QpState::kError) {
+    drain_completions(now, *qp);  // posted behind the failure: flushed at once
+    return;
+  }
+  after_input(now, *qp);
+}
+
+void Core::released(Time now, Token token) {
+  Qp* qp = find(Qpn(static_cast<uint32_t>(token >> 32)));
+  if (qp == nullptr) return;
+  qp->requestor.released(static_cast<uint32_t>(token));
+  drain_completions(now, *qp);
+}
+
+void Core::port_state(Time now, PortId port, bool up) {
+  const path::PortMask mask = path::mask_of(port);
+  ports_down_ = up ? ports_down_ & ~mask : ports_down_ | mask;
+  for (const auto& qp : qps_) {
+    if (qp == nullptr || !qp->evs) continue;
+    qp->evs->port_state(port, up);
+    after_input(now, *qp);
+  }
+}
+
+// ---- completions ----
+
+void Core::drain_completions(Time now, Qp& qp) {
+  Requestor& requestor = qp.requestor;
+  while (const std::optional<Requestor::Finished> done = requestor.next_finished()) {
+    if (done->status == RequestStatus::kSuccess) {
+      if (done->request->signaled)
+        events_.send_completed(qp.init.user, *done->request, RequestStatus::kSuccess);
+      continue;
+    }
+    events_.send_completed(qp.init.user, *done->request, done->status);
+    if (qp.state != QpState::kError) {
+      enter_error(now, qp);
+      events_.qp_failed(qp.init.user, done->status);
+    }
+  }
+  if (qp.state == QpState::kError && !requestor.failure_pending()) {
+    while (const SendRequest* request = requestor.next_flushed())
+      events_.send_completed(qp.init.user, *request, RequestStatus::kFlushed);
+    Events::Received flushed;
+    flushed.status = RequestStatus::kFlushed;
+    while (qp.init.receive_queue->take(&flushed.wr_id)) events_.received(qp.init.user, flushed);
+  }
+  requestor.free_finished();
+}
+
+// Nothing more is sent but the NAK, if there is one; requests are flushed behind the one that
+// failed. The connection's addresses stay known, so that the peer keeps getting that NAK.
+void Core::enter_error(Time now, Qp& qp) {
+  qp.state = QpState::kError;
+  if (qp.group != nullptr) {
+    qp.requestor.stop(environment(qp));
+    wake_group(now, *qp.group);
+  }
+  drain_completions(now, qp);
+  wake(now, qp);
+}
+
+void Core::after_input(Time now, Qp& qp) {
+  if (qp.group == nullptr) return;
+  drain_completions(now, qp);
+  wake_group(now, *qp.group);
+  wake(now, qp);
+  arm(qp);
+}
+
+// ---- timers and lists ----
+
+void Core::arm(Qp& qp) {
+  if (qp.group == nullptr) return;
+  Time deadline = qp.responder.deadline();
+  if (can_send(qp.state)) deadline = std::min(deadline, qp.requestor.deadline(environment(qp)));
+  timers_.arm(&qp, qp.armed, deadline);
+}
+
+void Core::run_timers(Time now) {
+  Time at;
+  while (Qp* qp = timers_.take_due(now, &at)) {
+    if (at != qp->armed) continue;  // armed for an earlier time since, which has been served
+    qp->armed = kNever;
+    qp->responder.on_timer(now);
+    if (can_send(qp->state)) qp->requestor.on_timer(now, environment(*qp));
+    after_input(now, *qp);
+  }
+}
+
+void Core::wake(Time now, Qp& qp) {
+  if (qp.group == nullptr) return;
+  const bool sends = can_send(qp.state);
+  if (!qp.in_control &&
+      (qp.responder.has_output() || (sends && qp.requestor.wants_probe(now, environment(qp))))) {
+    qp.in_control = true;
+    control_.push_back(&qp);
+  }
+  if (!sends || qp.in_ready || qp.blocked || !qp.requestor.has_data()) return;
+  if (qp.requestor.blocked_by_cc(environment(qp))) {
+    qp.blocked = true;
+    qp.group->blocked.push_back(&qp);
+    return;
+  }
+  qp.in_ready = true;
+  ready_.push_back(&qp);
+}
+
+// The window may have opened: whoever waited for it gets another turn.
+void Core::wake_group(Time now, DestinationGroup& group) {
+  if (group.blocked.empty()) return;
+  if (group.blocked.front()->requestor.blocked_by_cc(environment(*group.blocked.front()))) return;
+  std::vector<Qp*> waiting;
+  waiting.swap(group.blocked);
+  for (Qp* qp : waiting) qp->blocked = false;
+  for (Qp* qp : waiting) wake(now, *qp);
+}
+
+Time Core::next_deadline() const { return timers_.next(); }
+
+bool Core::wants_to_send() const {
+  return !ready_.empty() || !control_.empty() || !endpoint_replies_.empty();
+}
+
+}  // namespace softmrc::transport

@@ -1,0 +1,193 @@
+// How the requestor learns that a packet is lost, and what follows: it is queued for a resend on
+// another path, congestion control is told, and, where the loss is the path's, the EV is retired.
+//
+//   SACK hole   a bit is clear in the newest SACK, and something sent later on the same EV, or later
+//               by the reorder window on any EV, has arrived (RFC 8985 per path; never a packet
+//               count, since spraying reorders by design)
+//   NACK        the responder, or a switch through it, says so
+//   timeout     the local ACK timeout of the packet expired; counts against the retry budget
+//
+// Only evidence that came in with a SACK makes a hole a loss, never a clock alone: a peer that was
+// descheduled for a millisecond costs nothing. A silent tail is asked for by a probe (probes.cc).
+// Rules: doc/protocol.md, "Requestor".
+#include <algorithm>
+
+#include "transport/core.h"
+#include "transport/requestor.h"
+#include "transport/wire_time.h"
+
+namespace softmrc::transport {
+
+using wire::NackReason;
+using wire::Outcome;
+
+namespace {
+
+constexpr Duration kTimeoutUnit = std::chrono::nanoseconds(1024);
+constexpr uint8_t kMaxTimeout = 24;
+constexpr uint8_t kRetryForEver = 25;
+constexpr uint32_t kMaxReorderSteps = 64;
+constexpr int kReorderCalmRtts = 16;  // RFC 8985 keeps a grown window for 16 recoveries
+
+}  // namespace
+
+void Requestor::note_arrival(path::EvIndex ev, uint32_t send_order, Time sent_at) {
+  newest_arrival_ = std::max(newest_arrival_, sent_at);
+  if (ev >= ev_newest_arrival_.size()) ev_newest_arrival_.resize(ev + 1u, 0);
+  uint32_t& newest = ev_newest_arrival_[ev];
+  if (newest == 0 || static_cast<int32_t>(send_order - newest) > 0) newest = send_order;
+}
+
+// True if it was news.
+bool Requestor::mark_arrived(Psn psn, Time now, RequestorEnvironment env, const Trigger* trigger) {
+  PacketRecord& rec = record(psn);
+  if (rec.arrived) return false;
+  rec.arrived = true;
+  if (rec.resend_queued) {
+    // Taken for lost too early, and not resent yet: it is back in flight, and its arrival, which
+    // rcvd_bytes reports, takes it out again.
+    rec.resend_queued = false;
+    env.cc.on_send(rec.nominal);
+    inflight_ += rec.nominal;
+    note_spurious_resend(now, env);
+  }
+  // Of a packet sent more than once only the reflected timestamp tells which copy got through.
+  const bool last_copy = rec.transmissions == 1 ||
+                         (trigger != nullptr && trigger->psn == psn && trigger->rtx &&
+                          trigger->timestamp == wire_timestamp(rec.sent_at));
+  if (last_copy) note_arrival(rec.ev, rec.send_order, rec.sent_at);
+  return true;
+}
+
+void Requestor::detect_losses(Time now, const wire::SackHeader& sack, Psn bitmap_first,
+                              RequestorEnvironment env) {
+  if (reorder_steps_ > 1 && now > reorder_calm_) {
+    --reorder_steps_;
+    reorder_calm_ = now + kReorderCalmRtts * srtt_;
+  }
+  const Duration window = reorder_window();
+  for (uint64_t holes = ~sack.bitmap; holes != 0; holes &= holes - 1) {
+    const Psn psn = bitmap_first + __builtin_ctzll(holes);
+    if (psn < una_) continue;
+    if (psn >= next_psn_) break;
+    const PacketRecord& rec = record(psn);
+    if (rec.arrived || rec.resend_queued) continue;
+    const uint32_t newest = rec.ev < ev_newest_arrival_.size() ? ev_newest_arrival_[rec.ev] : 0;
+    const bool overtaken_on_ev =
+        newest != 0 && static_cast<int32_t>(newest - rec.send_order) > 0;
+    const bool overdue = newest_arrival_ > rec.sent_at && newest_arrival_ - rec.sent_at >= window;
+    if (!overtaken_on_ev && !overdue) continue;
+    ++env.counters.resent_hole;
+    declare_lost(now, psn, env, true);
+  }
+}
+
+void Requestor::declare_lost(Time now, Psn psn, RequestorEnvironment env, bool penalize_path) {
+  PacketRecord& rec = record(psn);
+  rec.resend_queued = true;
+  queue_resend(psn);
+  inflight_ -= rec.nominal;
+  env.cc.on_loss(now, rec.nominal);
+  if (penalize_path) env.evs.on_loss(rec.ev, now);
+}
+
+void Requestor::note_progress() { ++progress_epoch_; }
+
+void Requestor::note_spurious_resend(Time now, RequestorEnvironment env) {
+  ++env.counters.spurious_resends;
+  // At most one step per round trip, as RFC 8985 has it.
+  if (now - last_reorder_step_ >= srtt_ && reorder_steps_ < kMaxReorderSteps) {
+    ++reorder_steps_;
+    last_reorder_step_ = now;
+  }
+  reorder_calm_ = now + kReorderCalmRtts * srtt_;
+}
+
+// Interval before the expiry that follows `expiries` earlier ones. Never below four RTTs. [D]
+Duration Requestor::timeout_after(uint32_t expiries) const {
+  const Duration base = std::max(kTimeoutUnit * (int64_t{1} << timeout_), 4 * srtt_);
+  const Duration longest = std::max(base, kTimeoutUnit * (int64_t{1} << kMaxTimeout));
+  if (expiries < retry_linear_) return base;
+  const uint32_t doublings = std::min<uint32_t>(expiries - retry_linear_ + 1, kMaxTimeout);
+  return std::min(base * (int64_t{1} << doublings), longest);
+}
+
+bool Requestor::budget_used(uint32_t attempts) const {
+  return retry_exponential_ < kRetryForEver &&
+         attempts >= uint32_t{retry_linear_} + retry_exponential_;
+}
+
+// Charges one attempt to a packet; false: its budget was used up and the QP has failed.
+bool Requestor::count_attempt(PacketRecord& rec) {
+  const uint32_t used = attempts(rec);
+  if (budget_used(used)) {
+    fail_oldest(RequestStatus::kRetryExceeded);
+    return false;
+  }
+  rec.epoch = progress_epoch_;
+  rec.attempts = static_cast<uint8_t>(std::min<uint32_t>(used + 1, UINT8_MAX));
+  return true;
+}
+
+void Requestor::check_timeouts(Time now, RequestorEnvironment env) {
+  if (now < timeout_deadline_) return;
+  timeout_deadline_ = kNever;
+  for (Psn psn = una_; psn < next_psn_; ++psn) {
+    PacketRecord& rec = record(psn);
+    if (rec.arrived) continue;
+    if (now - rec.sent_at >= timeout_after(attempts(rec))) {
+      ++env.counters.timeouts;
+      if (!count_attempt(rec)) return;
+      if (rec.resend_queued) {
+        rec.sent_at = now;  // still waits for a port or the window; its clock goes on
+      } else {
+        ++env.counters.resent_timeout;
+        // If nothing sent later got through either, the peer or the whole network was silent, and
+        // this path is no more to blame than the others. [D]
+        declare_lost(now, psn, env, newest_arrival_ > rec.sent_at);
+        timeout_deadline_ = std::min(timeout_deadline_, now + timeout_after(attempts(rec)));
+        continue;
+      }
+    }
+    timeout_deadline_ = std::min(timeout_deadline_, rec.sent_at + timeout_after(attempts(rec)));
+  }
+}
+
+Outcome Requestor::on_nack(Time now, const wire::Packet& packet, RequestorEnvironment env) {
+  if (!running_ || failure_) return Outcome::drop_stale;
+  const auto& nack = std::get<wire::NackHeader>(packet.transport.body);
+  const auto reason = static_cast<NackReason>(nack.reason);
+  if (nack.psn < una_ || nack.psn >= next_psn_) return Outcome::drop_stale;
+  PacketRecord& rec = record(nack.psn);
+  if (rec.arrived || rec.resend_queued) return Outcome::drop_stale;
+  if (!ev_matches(env, rec.ev, nack.entropy)) return Outcome::drop_stale;
+  Trigger trigger{nack.entropy, nack.tx_timestamp, packet.transport.bth.rtx, nack.psn};
+  if (trigger.timestamp != 0 && now - rec.sent_at <= kTimestampTrusted &&
+      trigger.timestamp != wire_timestamp(rec.sent_at))
+    return Outcome::drop_stale;
+
+  if (reason == NackReason::kUnexpectedEvent) {
+    fail_oldest(RequestStatus::kRemoteOperationError);
+    return Outcome::accepted_nack;
+  }
+  const std::optional<Duration> rtt = rtt_sample(now, rec, trigger);
+  if (rtt) take_rtt(*rtt);
+  // The NACK itself got through, and so did the packet's headers: its send time is evidence.
+  note_arrival(rec.ev, rec.send_order, rec.sent_at);
+  env.cc.on_nack(now, rec.nominal, reason, rtt);
+  inflight_ -= rec.nominal;
+  if (reason == NackReason::kTrimmed) env.evs.on_trimmed(rec.ev);
+  // Charged at most once per RTT: an incast with trimming must not kill QPs. [D]
+  if (now - last_nack_attempt_ >= srtt_) {
+    last_nack_attempt_ = now;
+    if (!count_attempt(rec)) return Outcome::accepted_nack;
+  }
+  rec.resend_queued = true;
+  queue_resend(nack.psn);
+  ++env.counters.resent_nack;
+  last_activity_ = now;
+  tail_probes_ = 0;
+  return Outcome::accepted_nack;
+}
+
+}  // namespace softmrc::transport

@@ -1,0 +1,157 @@
+// Reliability probes: what a requestor asks when acknowledgements do not come by themselves.
+//
+//   tail         packets are in flight and nothing has been heard for a few RTTs; repeated at
+//                doubling intervals up to the local ACK timeout
+//   missing ACK  a message has wholly arrived and its transport ACK has not; repeated every local
+//                ACK timeout, each an attempt of the retry budget [D]
+//   retired EV   an ASSUMED_BAD path is tried until enough probes in a row are answered
+//
+// The answer is a SACK with PR set that carries the probe's id and repeats the transport ACK.
+#include <algorithm>
+
+#include "transport/core.h"
+#include "transport/requestor.h"
+#include "transport/wire_time.h"
+
+namespace softmrc::transport {
+
+namespace {
+
+constexpr int kSilentRtts = 3;                                    // before the first tail probe
+constexpr Duration kMinSilence = std::chrono::microseconds(50);   // a worker's loop may take this long
+constexpr Duration kEvProbeGap = std::chrono::microseconds(20);   // between two EV probes of a QP
+constexpr int kProbePatienceRtts = 8;
+constexpr Duration kMinProbePatience = std::chrono::milliseconds(2);
+
+}  // namespace
+
+bool Requestor::ack_missing() const {
+  if (acked_ == started_) return false;
+  const bool wholly_sent = !(current_open_ && acked_ + 1 == started_);
+  return wholly_sent && queue_->at(acked_).last_psn < una_;
+}
+
+Time Requestor::tail_probe_deadline() const {
+  if (!running_ || failure_ || tail_probe_wanted_) return kNever;
+  const bool missing_ack = ack_missing();
+  if (!outstanding() && !missing_ack) return kNever;
+  const Duration patience = std::max(kSilentRtts * srtt_, kMinSilence);
+  const Duration timeout = timeout_after(0);
+  if (missing_ack && !outstanding())
+    return last_activity_ + (ack_probe_attempts_ == 0 ? std::min(patience, timeout) : timeout);
+  return last_activity_ + std::min(patience * (1 << std::min<int>(tail_probes_, 20)), timeout);
+}
+
+Time Requestor::deadline(const RequestorEnvironment& env) const {
+  if (!running_ || failure_) return kNever;
+  Time probe_expiry = kNever;
+  Time ev_probe = env.evs.next_probe();
+  if (ev_probe != kNever) ev_probe = std::max(ev_probe, last_ev_probe_ + kEvProbeGap);
+  if (ev_probes_out_ > 0) probe_expiry = oldest_ev_probe_ + probe_patience();
+  return std::min({timeout_deadline_, tail_probe_deadline(), ev_probe, probe_expiry});
+}
+
+Duration Requestor::probe_patience() const {
+  return std::max(kProbePatienceRtts * srtt_, kMinProbePatience);
+}
+
+void Requestor::on_timer(Time now, RequestorEnvironment env) {
+  if (!running_ || failure_) return;
+  check_timeouts(now, env);
+  if (failure_) return;
+  expire_probes(now, env);
+  if (now < tail_probe_deadline()) return;
+  if (ack_missing() && !outstanding()) {
+    if (budget_used(ack_probe_attempts_)) {
+      fail_oldest(RequestStatus::kRetryExceeded);
+      return;
+    }
+    ++ack_probe_attempts_;
+  }
+  tail_probe_wanted_ = true;
+}
+
+bool Requestor::wants_probe(Time now, const RequestorEnvironment& env) const {
+  if (!running_ || failure_) return false;
+  if (tail_probe_wanted_) return true;
+  return env.evs.next_probe() <= now && now - last_ev_probe_ >= kEvProbeGap;
+}
+
+bool Requestor::next_probe(Time now, path::PortMask room, RequestorEnvironment env,
+                           ProbePacket& out) {
+  if (!wants_probe(now, env)) return false;
+  const bool of_ev = !tail_probe_wanted_;
+  // A probe that finds every slot taken replaces the oldest: its answer is late or lost.
+  Probe* slot = &probes_[0];
+  for (Probe& probe : probes_)
+    if (probe.sent_at < slot->sent_at) slot = &probe;
+  const path::EvIndex ev = of_ev ? env.evs.probe_due(now, room) : env.evs.next_control(room);
+  if (ev == path::kNoEv) return false;
+  if (slot->sent_at != Time::min() && slot->of_ev) {
+    env.evs.probe_done(slot->ev, false, wire::PathMark::kNone, now);
+    --ev_probes_out_;
+  }
+
+  *slot = {next_probe_id_++, now, ev, ++send_order_, of_ev};
+  if (of_ev) {
+    last_ev_probe_ = now;
+    if (ev_probes_out_++ == 0) oldest_ev_probe_ = now;
+  } else {
+    tail_probe_wanted_ = false;
+    last_activity_ = now;
+    if (tail_probes_ < UINT8_MAX) ++tail_probes_;
+  }
+
+  wire::Bth& bth = out.headers.bth;
+  bth = wire::Bth{};
+  bth.opcode = wire::Opcode::kProbe;
+  bth.pkey = pkey_;
+  bth.dest_qp = dest_qpn_;
+  wire::ProbeHeader header;
+  header.probe_id = slot->id;
+  header.src_context = src_context_;
+  header.dst_context = static_cast<uint16_t>(dest_qpn_.value());
+  header.ts.tx = wire_timestamp(now);
+  out.headers.body = header;
+  out.ev = ev;
+  ++env.counters.probes_sent;
+  return true;
+}
+
+// The probe an answer belongs to; nullptr: unknown, or it names another path than the probe took.
+const Requestor::Probe* Requestor::match_probe(uint16_t id, Ev reflected,
+                                               const RequestorEnvironment& env) const {
+  for (const Probe& probe : probes_)
+    if (probe.sent_at != Time::min() && probe.id == id && ev_matches(env, probe.ev, reflected))
+      return &probe;
+  return nullptr;
+}
+
+void Requestor::finish_probe(const Probe& probe, wire::PathMark mark, Time now,
+                             RequestorEnvironment env) {
+  note_arrival(probe.ev, probe.send_order, probe.sent_at);
+  if (probe.of_ev) {
+    env.evs.probe_done(probe.ev, true, mark, now);
+    --ev_probes_out_;
+  } else {
+    env.evs.on_mark(probe.ev, mark, now);
+  }
+  probes_[&probe - probes_] = Probe{};
+}
+
+void Requestor::expire_probes(Time now, RequestorEnvironment env) {
+  if (ev_probes_out_ == 0 || now < oldest_ev_probe_ + probe_patience()) return;
+  oldest_ev_probe_ = kNever;
+  for (Probe& probe : probes_) {
+    if (!probe.of_ev || probe.sent_at == Time::min()) continue;
+    if (now - probe.sent_at >= probe_patience()) {
+      env.evs.probe_done(probe.ev, false, wire::PathMark::kNone, now);
+      --ev_probes_out_;
+      probe = Probe{};
+    } else {
+      oldest_ev_probe_ = std::min(oldest_ev_probe_, probe.sent_at);
+    }
+  }
+}
+
+}  // namespace softmrc::transport

@@ -1,0 +1,293 @@
+#include "transport/requestor.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "transport/core.h"
+#include "transport/wire_time.h"
+#include "wire/codec.h"
+
+namespace softmrc::transport {
+
+using wire::Opcode;
+
+Requestor::Requestor(Qpn local, SendQueue* queue, Duration base_rtt)
+    : queue_(queue),
+      src_context_(static_cast<uint16_t>(local.value())),
+      base_rtt_(base_rtt),
+      srtt_(base_rtt),
+      min_rtt_(base_rtt) {}
+
+void Requestor::start(const QpAttributes& attributes) {
+  running_ = true;
+  path_mtu_ = attributes.path_mtu;
+  peer_window_ = static_cast<int32_t>(attributes.mpr * kMprUnit);
+  dynamic_mpr_ = attributes.dynamic_mpr;
+  pkey_ = attributes.pkey;
+  dest_qpn_ = attributes.dest_qpn;
+  max_wimm_ = attributes.max_wimm;
+  timeout_ = attributes.timeout;
+  retry_linear_ = attributes.retry_linear;
+  retry_exponential_ = attributes.retry_exponential;
+  next_psn_ = una_ = attributes.sq_psn;
+}
+
+void Requestor::stop(RequestorEnvironment env) {
+  if (!running_) return;
+  running_ = false;
+  env.cc.forget(inflight_);
+  inflight_ = 0;
+  resend_head_ = resend_tail_ = 0;
+  timeout_deadline_ = kNever;
+  tail_probe_wanted_ = false;
+  for (Probe& probe : probes_) probe = Probe{};
+}
+
+void Requestor::reset() {
+  const uint32_t dropped = queue_->published();
+  *this = Requestor(Qpn(src_context_), queue_, base_rtt_);
+  started_ = acked_ = finished_ = dropped;
+  free_finished();
+}
+
+void Requestor::allocate() {
+  if (!records_.empty()) return;
+  // Records outlive the window by at least as much again, so that feedback on a packet that has
+  // just been acknowledged (its ECN mark, its spurious resend) still finds it.
+  const auto slots = std::bit_ceil(2 * static_cast<uint32_t>(peer_window_));
+  record_mask_ = slots - 1;
+  records_.resize(slots);
+  resend_.resize(slots);
+}
+
+PacketRecord* Requestor::live_record(Psn psn) {
+  if (records_.empty()) return nullptr;
+  PacketRecord& rec = record(psn);
+  return rec.psn == psn && rec.transmissions > 0 ? &rec : nullptr;
+}
+
+bool Requestor::new_packet_allowed() const {
+  if (next_psn_ - una_ >= peer_window_) return false;
+  if (current_open_) return true;
+  if (started_ == queue_->published()) return false;
+  const SendRequest& next = queue_->at(started_);
+  if (next.protection_error) return false;
+  return !next.with_immediate || wimm_unacked_ < max_wimm_;
+}
+
+bool Requestor::has_data() const {
+  return running_ && !failure_ && (has_resend() || new_packet_allowed());
+}
+
+bool Requestor::can_send(const RequestorEnvironment& env) const {
+  return has_data() && !blocked_by_cc(env);
+}
+
+bool Requestor::blocked_by_cc(const RequestorEnvironment& env) const {
+  return !env.cc.may_send(path_mtu_ + wire::kIpv6Size + wire::kUdpSize + wire::kBthSize +
+                          wire::kMethSize + wire::kTsethSize + wire::kRethSize +
+                          wire::kIcrcSize);
+}
+
+// Gives the next queued request its PSNs and sequence numbers.
+void Requestor::start_next_request() {
+  SendRequest& request = queue_->at(started_);
+  const auto packets =
+      static_cast<int32_t>(request.length == 0 ? 1 : (request.length - 1) / path_mtu_ + 1);
+  request.first_psn = next_psn_;
+  request.last_psn = next_psn_ + (packets - 1);
+  request.msn = next_msn_;
+  ++next_msn_;
+  request.rqmsn = RqMsn{};
+  if (request.with_immediate) {
+    request.rqmsn = next_rqmsn_;
+    ++next_rqmsn_;
+    ++wimm_unacked_;
+  }
+  request.buffers_held = 0;
+  ++started_;
+  current_open_ = true;
+}
+
+void Requestor::fill_headers(Psn psn, const PacketRecord& rec, bool first_send, DataPacket& out,
+                             Segment* segments) {
+  const SendRequest& request = queue_->at(rec.request);
+  const auto index = static_cast<uint32_t>(psn - request.first_psn);
+  const uint32_t offset = index * path_mtu_;
+  const uint32_t size = std::min(path_mtu_, request.length - offset);
+  const bool first = psn == request.first_psn;
+  const bool last = psn == request.last_psn;
+
+  wire::Bth& bth = out.headers.bth;
+  bth = wire::Bth{};
+  if (last && request.with_immediate)
+    bth.opcode = first ? Opcode::kWriteOnlyImm : Opcode::kWriteLastImm;
+  else if (last)
+    bth.opcode = first ? Opcode::kWriteOnly : Opcode::kWriteLast;
+  else
+    bth.opcode = first ? Opcode::kWriteFirst : Opcode::kWriteMiddle;
+  bth.solicited = last && request.solicited;
+  bth.pkey = pkey_;
+  bth.dest_qp = dest_qpn_;
+  bth.rtx = !first_send;
+  bth.timestamp = true;
+  bth.psn = psn;
+  // Ask when the message's end matters to the application, and at the end of what is queued: with
+  // nothing behind it no other packet would bring the acknowledgement along. [D]
+  const bool tail = last && rec.request + 1 == queue_->published();
+  bth.ack_request = (last && request.signaled) || tail;
+
+  wire::WriteHeader write;
+  write.rqmsn = request.rqmsn;
+  write.msn = request.msn;
+  write.va = request.length == 0 ? request.remote_va : request.remote_va + offset;
+  write.rkey = request.rkey;
+  write.dma_length = request.length;
+  write.immediate = request.immediate;
+  out.headers.body = write;
+
+  out.payload_size = size;
+  out.request = rec.request;
+  out.rtx = !first_send;
+  out.segment_count = 0;
+  uint32_t skip = offset, left = size;
+  for (const Segment& piece : queue_->segments_at(rec.request)) {
+    if (left == 0) break;
+    if (skip >= piece.length) {
+      skip -= piece.length;
+      continue;
+    }
+    const uint32_t take = std::min(piece.length - skip, left);
+    segments[out.segment_count++] = {piece.data + skip, take};
+    left -= take;
+    skip = 0;
+  }
+}
+
+void Requestor::note_sent(Time now, PacketRecord& rec, RequestorEnvironment env,
+                          const DataPacket& out) {
+  rec.sent_at = now;
+  rec.send_order = ++send_order_;
+  if (rec.transmissions < UINT8_MAX) ++rec.transmissions;
+  rec.resend_queued = false;
+  env.cc.on_send(rec.nominal);
+  inflight_ += rec.nominal;
+  env.evs.on_sent(rec.ev);
+  last_activity_ = now;
+  timeout_deadline_ = std::min(timeout_deadline_, now + timeout_after(0));
+  if (out.segment_count > 0) {
+    ++queue_->at(out.request).buffers_held;
+    ++buffers_held_;
+  }
+  env.counters.payload_bytes_sent += out.payload_size;
+}
+
+bool Requestor::next_data(Time now, path::PortMask room, RequestorEnvironment env, DataPacket& out,
+                          Segment* segments) {
+  if (!running_ || failure_) return false;
+  allocate();
+
+  // Resends first: everything behind them waits for the hole.
+  while (has_resend()) {
+    const Psn psn(resend_[resend_tail_ & record_mask_]);
+    PacketRecord* rec = live_record(psn);
+    if (rec == nullptr || rec->arrived || !rec->resend_queued || psn < una_) {
+      ++resend_tail_;  // arrived after all
+      continue;
+    }
+    if (psn - una_ >= peer_window_) break;  // the peer shrank its window: hold it until it fits
+    const path::EvIndex ev = env.evs.next(room, rec->ev);
+    if (ev == path::kNoEv) return false;
+    ++resend_tail_;
+    rec->ev = ev;
+    fill_headers(psn, *rec, false, out, segments);
+    std::get<wire::WriteHeader>(out.headers.body).ts.tx = wire_timestamp(now);
+    note_sent(now, *rec, env, out);
+    out.ev = ev;
+    ++env.counters.data_resent;
+    return true;
+  }
+
+  if (!new_packet_allowed()) return false;
+  const path::EvIndex ev = env.evs.next(room);
+  if (ev == path::kNoEv) return false;
+  if (!current_open_) start_next_request();
+  const Psn psn = next_psn_;
+  PacketRecord& rec = record(psn);
+  rec = PacketRecord{};
+  rec.psn = psn;
+  rec.request = started_ - 1;
+  rec.ev = ev;
+  fill_headers(psn, rec, true, out, segments);
+  std::get<wire::WriteHeader>(out.headers.body).ts.tx = wire_timestamp(now);
+  const SendRequest& request = queue_->at(rec.request);
+  rec.nominal = static_cast<uint16_t>(wire::nominal_size(out.headers, out.payload_size));
+  if (!outstanding()) {
+    // The clock of silence and retries starts with the first packet in flight.
+    timeout_deadline_ = kNever;
+    tail_probes_ = 0;
+  }
+  ++next_psn_;
+  current_open_ = psn != request.last_psn;
+  nominal_new_sent_ += rec.nominal;
+  note_sent(now, rec, env, out);
+  if (env.cc.wants_ack(rec.nominal)) out.headers.bth.ack_request = true;
+  out.ev = ev;
+  ++env.counters.data_sent;
+  return true;
+}
+
+void Requestor::queue_resend(Psn psn) { resend_[resend_head_++ & record_mask_] = psn.value(); }
+
+void Requestor::released(uint32_t position) {
+  // The request may have been flushed and freed only after its last buffer came back, so the slot
+  // is still its own.
+  SendRequest& request = queue_->at(position);
+  --request.buffers_held;
+  --buffers_held_;
+}
+
+std::optional<Requestor::Finished> Requestor::next_finished() {
+  if (finished_ != acked_) {
+    SendRequest& request = queue_->at(finished_);
+    if (request.buffers_held > 0) return std::nullopt;
+    ++finished_;
+    return Finished{&request, RequestStatus::kSuccess};
+  }
+  // A request that was wrong from the start fails when its turn comes: all before it are done.
+  if (!failure_ && running_ && finished_ == started_ && finished_ != queue_->published() &&
+      queue_->at(finished_).protection_error) {
+    ++started_;
+    fail_oldest(RequestStatus::kLocalProtectionError);
+  }
+  if (failure_ && failure_->request == finished_ && finished_ != queue_->published()) {
+    SendRequest& request = queue_->at(finished_);
+    if (request.buffers_held > 0) return std::nullopt;
+    ++finished_;
+    acked_ = finished_;
+    return Finished{&request, failure_->status};
+  }
+  return std::nullopt;
+}
+
+SendRequest* Requestor::next_flushed() {
+  if (finished_ == queue_->published()) return nullptr;
+  SendRequest& request = queue_->at(finished_);
+  // Never started: no packet of it exists. Its count may be left over from the slot's last user.
+  const bool was_started = static_cast<int32_t>(started_ - finished_) > 0;
+  if (was_started && request.buffers_held > 0) return nullptr;
+  ++finished_;
+  acked_ = finished_;
+  if (!was_started) started_ = finished_;
+  return &request;
+}
+
+void Requestor::fail_oldest(RequestStatus status) {
+  if (!failure_) failure_ = Failure{acked_, status};
+}
+
+Duration Requestor::reorder_window() const {
+  return std::min(min_rtt_ / 4 * reorder_steps_, srtt_);
+}
+
+}  // namespace softmrc::transport

@@ -1,0 +1,364 @@
+#include "transport/responder.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "transport/core.h"
+#include "wire/codec.h"
+
+namespace softmrc::transport {
+
+using wire::Opcode;
+using wire::Outcome;
+
+namespace {
+
+// Flags of PsnInfo.
+enum : uint8_t {
+  kStarts = 1 << 0,
+  kEnds = 1 << 1,
+  kImmediate = 1 << 2,
+  kSolicited = 1 << 3,
+  kAckRequest = 1 << 4,
+  kRefused = 1 << 5,  // R_Key or bounds
+  kInvalid = 1 << 6,  // length does not fit the opcode under this path MTU
+};
+
+// A packet counts as at least this much towards the SACK threshold, so that small packets are
+// acknowledged often enough too.
+constexpr uint32_t kMinSackBytes = 1024;
+constexpr int32_t kBitmapBits = 64;
+
+Trigger trigger_of(const wire::Packet& packet) {
+  Trigger t;
+  t.ev = packet.ev;
+  t.rtx = packet.transport.bth.rtx;
+  t.psn = packet.transport.bth.psn;
+  if (const auto* write = std::get_if<wire::WriteHeader>(&packet.transport.body))
+    t.timestamp = packet.has_ts ? write->ts.tx : 0;
+  else if (const auto* probe = std::get_if<wire::ProbeHeader>(&packet.transport.body))
+    t.timestamp = probe->ts.tx;
+  return t;
+}
+
+}  // namespace
+
+void Responder::start(const QpAttributes& attributes, const void* protection_domain) {
+  reset();
+  protection_domain_ = protection_domain;
+  path_mtu_ = attributes.path_mtu;
+  window_ = static_cast<int32_t>(attributes.mpr_dest * kMprUnit);
+  max_wimm_dest_ = attributes.max_wimm_dest;
+  trim_nack_ = attributes.trim_nack;
+  dynamic_mpr_ = attributes.dynamic_mpr;
+  mpr_dest_ = attributes.mpr_dest;
+  cack_ = highest_ = processed_ = attributes.rq_psn - 1;
+  acked_psn_ = cack_;
+}
+
+void Responder::reset() { *this = Responder(config_); }
+
+void Responder::allocate() {
+  if (!info_.empty()) return;
+  // A power of two, so that a PSN modulo 2^24 keeps its slot; the smallest window is one MPR unit,
+  // two bitmap words.
+  const auto slots = std::bit_ceil(std::max(static_cast<uint32_t>(window_), kMprUnit));
+  ring_mask_ = slots - 1;
+  bitmap_.assign(slots / 64, 0);
+  info_.assign(slots, PsnInfo{});
+  msn_.assign(slots, Msn{});
+}
+
+bool Responder::arrived(Psn psn) const {
+  const uint32_t slot = psn.value() & ring_mask_;
+  return (bitmap_[slot / 64] >> (slot % 64)) & 1;
+}
+
+Outcome Responder::on_data(const wire::Packet& packet, Memory& memory) {
+  allocate();
+  const wire::Bth& bth = packet.transport.bth;
+  const auto& write = std::get<wire::WriteHeader>(packet.transport.body);
+  const int32_t distance = bth.psn - cack_;
+
+  if (distance <= 0 || (distance <= window_ && arrived(bth.psn))) {
+    // Nothing changes, but whatever told the requestor so was lost: repeat all of it.
+    want_sack(packet, true);
+    ack_now_ |= has_processed_;
+    return Outcome::accepted_duplicate;
+  }
+  if (distance > window_) {
+    nacks_.push({trigger_of(packet), wire::NackReason::kPsnOutOfWindow});
+    return Outcome::rejected_out_of_window;
+  }
+
+  const auto length = static_cast<uint32_t>(packet.payload.size());
+  const bool full_size =
+      bth.opcode == Opcode::kWriteFirst || bth.opcode == Opcode::kWriteMiddle;
+  const bool valid = length <= path_mtu_ && (!full_size || length == path_mtu_) &&
+                     (wire::starts_message(bth.opcode) || length > 0);
+  const bool with_immediate = wire::has_immediate(bth.opcode);
+  if (with_immediate && stashed_immediates_ >= max_wimm_dest_) {
+    // The peer may never have more than max_wimm_dest unacknowledged immediates.
+    fail(wire::Syndrome::kNakInvalidRequest);
+    return Outcome::rejected_invalid;
+  }
+
+  Outcome outcome = Outcome::accepted_data;
+  uint8_t flags = (wire::starts_message(bth.opcode) ? kStarts : 0) |
+                  (wire::ends_message(bth.opcode) ? kEnds : 0) |
+                  (with_immediate ? kImmediate : 0) | (bth.solicited ? kSolicited : 0) |
+                  (bth.ack_request ? kAckRequest : 0);
+  if (!valid) {
+    flags |= kInvalid;
+    outcome = Outcome::rejected_invalid;
+  } else if (!memory.place(protection_domain_, write.rkey, write.va, packet.payload)) {
+    flags |= kRefused;
+    outcome = Outcome::rejected_access;
+  }
+
+  // Refused packets count as arrived too, or they would be resent for ever.
+  const uint32_t slot = bth.psn.value() & ring_mask_;
+  bitmap_[slot / 64] |= uint64_t{1} << (slot % 64);
+  info_[slot] = {write.immediate, static_cast<uint16_t>(length), flags};
+  msn_[slot] = write.msn;
+  stashed_immediates_ += with_immediate;
+  rcvd_bytes_ += wire::nominal_size(packet.transport, length);
+  ++out_of_order_;
+  if (bth.psn > highest_) highest_ = bth.psn;
+  while (highest_ > cack_ && arrived(cack_ + 1)) {
+    ++cack_;
+    --out_of_order_;
+    const uint32_t passed = cack_.value() & ring_mask_;
+    bitmap_[passed / 64] &= ~(uint64_t{1} << (passed % 64));
+  }
+
+  bytes_since_sack_ += std::max(length, kMinSackBytes);
+  want_sack(packet, bth.rtx || bth.ack_request || packet.ce);
+  if (packet.ce && !ecn_marked_.full()) ecn_marked_.push(trigger_of(packet));
+  return outcome;
+}
+
+void Responder::want_sack(const wire::Packet& packet, bool now) {
+  newest_ = trigger_of(packet);
+  sack_now_ |= now;
+}
+
+Outcome Responder::on_trimmed(const wire::Packet& packet) {
+  if (!trim_nack_) return Outcome::drop_trimmed;
+  allocate();
+  const Psn psn = packet.transport.bth.psn;
+  const int32_t distance = psn - cack_;
+  if (distance <= 0 || (distance <= window_ && arrived(psn))) {
+    want_sack(packet, true);  // its SACK was lost
+    ack_now_ |= has_processed_;
+    return Outcome::accepted_trimmed;
+  }
+  if (distance > window_) {
+    nacks_.push({trigger_of(packet), wire::NackReason::kPsnOutOfWindow});
+    return Outcome::rejected_out_of_window;
+  }
+  nacks_.push({trigger_of(packet), packet.trimmed_lasthop ? wire::NackReason::kTrimmedLastHop
+                                                          : wire::NackReason::kTrimmed});
+  return Outcome::accepted_trimmed;
+}
+
+Outcome Responder::on_probe(const wire::Packet& packet) {
+  allocate();
+  const auto& probe = std::get<wire::ProbeHeader>(packet.transport.body);
+  probe_replies_.push({trigger_of(packet), probe.probe_id, packet.ce});
+  ack_now_ |= has_processed_;  // its transport ACK may be what was lost
+  nak_now_ |= nak_.has_value();
+  return Outcome::accepted_probe;
+}
+
+std::optional<Outcome> Responder::on_packet_in_error(Time now) {
+  if (!nak_) return std::nullopt;
+  if (now - last_nak_ >= config_.nak_interval) nak_now_ = true;
+  if (nak_now_) last_nak_ = now;
+  return Outcome::answered_in_error;
+}
+
+std::optional<Responder::Processed> Responder::next_processed() {
+  while (!nak_ && processed_ != cack_) {
+    const Psn psn = processed_ + 1;
+    const uint32_t slot = psn.value() & ring_mask_;
+    const PsnInfo& info = info_[slot];
+    processed_ = psn;
+
+    const bool out_of_sequence = ((info.flags & kStarts) != 0) == in_message_;
+    if (info.flags & (kRefused | kInvalid) || out_of_sequence) {
+      processed_ = psn - 1;
+      fail(info.flags & kRefused ? wire::Syndrome::kNakRemoteAccess
+                                 : wire::Syndrome::kNakInvalidRequest);
+      return std::nullopt;
+    }
+    if (info.flags & kStarts) message_bytes_ = 0;
+    message_bytes_ += info.length;
+    in_message_ = (info.flags & kEnds) == 0;
+    if (in_message_) continue;
+
+    Processed done;
+    done.with_immediate = (info.flags & kImmediate) != 0;
+    done.solicited = (info.flags & kSolicited) != 0;
+    done.immediate = info.immediate;
+    done.byte_length = static_cast<uint32_t>(message_bytes_);
+    if (done.with_immediate) --stashed_immediates_;
+    acked_psn_ = psn;
+    acked_msn_ = msn_[slot];
+    has_processed_ = true;
+    ack_pending_ = true;
+    ack_now_ |= (info.flags & kAckRequest) != 0;
+    return done;
+  }
+  return std::nullopt;
+}
+
+void Responder::fail(wire::Syndrome syndrome) {
+  if (nak_) return;
+  // The NAK names the packet at which processing stopped: a message that was taken but could not
+  // be delivered (no posted receive), or the next one.
+  Psn psn = processed_ + 1;
+  if (syndrome == wire::Syndrome::kNakRemoteOperation) {
+    psn = processed_;
+    has_processed_ = false;  // that message is not acknowledged
+    ack_pending_ = ack_now_ = false;
+  }
+  const Msn msn = msn_.empty() ? Msn{} : msn_[psn.value() & ring_mask_];
+  nak_ = Nak{syndrome, psn, msn};
+  nak_now_ = true;
+}
+
+void Responder::end_of_burst(Time now) {
+  if (hole_open()) {
+    if (hole_deadline_ == kNever && !hole_reported_) hole_deadline_ = now + config_.reorder_window;
+  } else {
+    hole_deadline_ = kNever;
+    hole_reported_ = false;
+  }
+  if (sack_now_ || bytes_since_sack_ > config_.sack_threshold) sack_due_ = true;
+  if (ack_now_ || (ack_pending_ && sack_due_)) ack_due_ = true;
+}
+
+void Responder::on_timer(Time now) {
+  if (now < hole_deadline_) return;
+  hole_deadline_ = kNever;
+  if (hole_open()) sack_due_ = true;
+  if (ack_pending_) ack_due_ = true;
+}
+
+bool Responder::has_output() const {
+  return nak_now_ || ack_due_ || sack_due_ || !ecn_marked_.empty() || !probe_replies_.empty() ||
+         !nacks_.empty();
+}
+
+uint32_t Responder::rcvd_bytes_units() const {
+  return static_cast<uint32_t>((rcvd_bytes_ + 255) / 256) & 0xFFFFFF;
+}
+
+void Responder::fill_bitmap(wire::SackHeader& sack) {
+  const int32_t span = highest_ - cack_;
+  int32_t offset = 1;
+  if (span > kBitmapBits) {
+    // More in doubt than one bitmap shows: successive SACKs rotate over [cack + 1, highest], the
+    // last window ending at the newest PSN.
+    const int32_t windows = (span + kBitmapBits - 1) / kBitmapBits;
+    const int32_t shown = static_cast<int32_t>(rotation_++ % static_cast<uint32_t>(windows));
+    offset = std::min(1 + shown * kBitmapBits, span - kBitmapBits + 1);
+  }
+  sack.sack_offset = static_cast<int16_t>(offset);
+  if (bitmap_.empty()) return;
+  // Gather 64 bits from the ring, starting anywhere in a word.
+  const uint32_t first = (cack_ + offset).value() & ring_mask_;
+  const uint32_t shift = first % 64;
+  const size_t words = bitmap_.size();
+  uint64_t bits = bitmap_[first / 64] >> shift;
+  if (shift != 0) bits |= bitmap_[(first / 64 + 1) % words] << (64 - shift);
+  sack.bitmap = bits;
+}
+
+Responder::Output Responder::take_output(Qpn local, Qpn remote) {
+  Output out;
+  wire::Bth& bth = out.headers.bth;
+  bth.dest_qp = remote;
+  const auto src_context = static_cast<uint16_t>(local.value());
+  const auto dst_context = static_cast<uint16_t>(remote.value());
+
+  if (nak_now_) {
+    nak_now_ = false;
+    bth.opcode = Opcode::kAck;
+    bth.psn = nak_->psn;
+    out.headers.body = wire::AckHeader{static_cast<uint8_t>(nak_->syndrome), nak_->msn.value()};
+    out.kind = Output::Kind::kNak;
+    return out;
+  }
+  if (!nacks_.empty()) {
+    const NackReply nack = nacks_.front();
+    nacks_.pop();
+    bth.opcode = Opcode::kNack;
+    bth.psn = nack.trigger.psn;
+    bth.rtx = nack.trigger.rtx;
+    wire::NackHeader header;
+    header.reason = static_cast<uint8_t>(nack.reason);
+    header.entropy = nack.trigger.ev;
+    header.src_context = src_context;
+    header.dst_context = dst_context;
+    header.psn = nack.trigger.psn;
+    header.tx_timestamp = nack.trigger.timestamp;
+    out.headers.body = header;
+    out.kind = Output::Kind::kNack;
+    return out;
+  }
+  if (ack_due_) {
+    ack_due_ = ack_now_ = ack_pending_ = false;
+    bth.opcode = Opcode::kAck;
+    bth.psn = acked_psn_;
+    out.headers.body =
+        wire::AckHeader{static_cast<uint8_t>(wire::Syndrome::kAck), acked_msn_.value()};
+    out.kind = Output::Kind::kAck;
+    return out;
+  }
+
+  wire::SackHeader sack;
+  Trigger trigger = newest_;
+  if (!probe_replies_.empty()) {
+    const ProbeReply reply = probe_replies_.front();
+    probe_replies_.pop();
+    trigger = reply.trigger;
+    sack.probe_response = true;
+    sack.ack_psn_offset = static_cast<int16_t>(reply.id);
+    if (reply.ce) sack.mark = wire::PathMark::kSkipOnce;
+  } else {
+    if (!ecn_marked_.empty()) {
+      trigger = ecn_marked_.front();
+      ecn_marked_.pop();
+      sack.mark = wire::PathMark::kSkipOnce;
+      if (ecn_marked_.empty() && trigger.psn == newest_.psn) sack_due_ = sack_now_ = false;
+    } else {
+      sack_due_ = sack_now_ = false;
+    }
+    const int32_t offset = trigger.psn - cack_;
+    sack.ack_psn_offset = static_cast<int16_t>(
+        std::clamp<int32_t>(offset, INT16_MIN, INT16_MAX));
+  }
+  // Any SACK reports the whole state, so it serves whoever asked for one.
+  bytes_since_sack_ = 0;
+  hole_deadline_ = kNever;
+  hole_reported_ = hole_open();
+  bth.opcode = Opcode::kSack;
+  bth.psn = cack_;
+  bth.rtx = trigger.rtx;
+  sack.entropy = trigger.ev;
+  sack.src_context = src_context;
+  sack.dst_context = dst_context;
+  sack.cack_psn = cack_;
+  sack.mpr = dynamic_mpr_ ? mpr_dest_ : 0;
+  sack.tx_timestamp = trigger.timestamp;
+  sack.ooo_count = static_cast<uint16_t>(std::min<uint32_t>(out_of_order_, 0x7FFF));
+  sack.rcvd_bytes = rcvd_bytes_units();
+  fill_bitmap(sack);
+  out.headers.body = sack;
+  out.kind = Output::Kind::kSack;
+  return out;
+}
+
+}  // namespace softmrc::transport
