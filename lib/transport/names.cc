@@ -1,3 +1,4 @@
+// Names of enumerators, as logs, tables and tests print them.
 #include "transport/qp_state.h"
 
 namespace softmrc::transport {

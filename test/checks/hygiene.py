@@ -1,6 +1,6 @@
 """What no file of the tree may hold: paths of one person's machine, addresses other than of public
 references, unfinished work, test back doors; and what each source file must have: an opening comment
-that says what it is for.
+that says what it is for (x.cc may leave that to x.h).
 
 Usage: hygiene.py               checks the tracked files, exit 1 and one line per violation
        hygiene.py --self-test   checks that each kind of violation is found
@@ -28,7 +28,7 @@ COMMENT = {".h": ("//", "/*"), ".c": ("//", "/*"), ".cc": ("//", "/*"), ".py": (
 BINARY = {".bin", ".pcap", ".pcapng", ".png"}
 
 
-def check_text(name, text):
+def check_text(name, text, has_header=False):
     found = []
     suffix = pathlib.Path(name).suffix
     lines = text.splitlines()
@@ -41,7 +41,7 @@ def check_text(name, text):
             found.append(f"{where}: white space at the end of the line")
     if text and not text.endswith("\n"):
         found.append(f"{name}: no newline at the end")
-    if suffix in COMMENT:
+    if suffix in COMMENT and not has_header:
         first = [line for line in lines if not line.startswith("#!")][:1]
         if not first or not first[0].startswith(COMMENT[suffix]):
             found.append(f"{name}: does not open with a comment that says what it is for")
@@ -57,7 +57,8 @@ def check_tree(root):
         if path.suffix in BINARY or "/corpus/" in name or not path.is_file():
             continue
         try:
-            found += check_text(name, path.read_text())
+            has_header = path.suffix == ".cc" and path.with_suffix(".h").exists()
+            found += check_text(name, path.read_text(), has_header)
         except UnicodeDecodeError:
             found.append(f"{name}: is not UTF-8 text")
     return found
