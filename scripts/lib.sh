@@ -32,13 +32,14 @@ need_packages() {
     install "${missing[@]}" >/dev/null </dev/null || die "cannot install: ${missing[*]}"
 }
 
-# configure DIRECTORY OPTION...: sets a build directory up, or changes one that is there.
+# configure DIRECTORY OPTION...: sets a build directory up, or changes one that is there. Quiet unless
+# it fails.
 configure() {
-  local directory=$1
+  local directory=$1 output
   shift
   if [ -f "$directory/build.ninja" ]; then
-    meson configure "$directory" "$@"
+    output=$(meson configure "$directory" "$@" 2>&1)
   else
-    meson setup "$directory" "$root" "$@"
-  fi
+    output=$(meson setup "$directory" "$root" "$@" 2>&1)
+  fi || { printf '%s\n' "$output"; return 1; }
 }

@@ -69,8 +69,7 @@ run_checks() {
 }
 
 run_build() {
-  configure build -Dwerror=true >build-configure.log 2>&1 || cat build-configure.log
-  rm -f build-configure.log
+  configure build -Dwerror=true
   one build ninja -C build -j "$jobs" -k 0
 }
 
@@ -81,7 +80,7 @@ run_asan() {
   export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1
   export LSAN_OPTIONS=suppressions=$root/test/lsan.supp:print_suppressions=0
   export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-  configure build-asan -Db_sanitize=address,undefined -Doptimization=1 >/dev/null &&
+  configure build-asan -Db_sanitize=address,undefined -Doptimization=1 &&
     suite build-asan fast --timeout-multiplier 4
   count 'asan: configured' $?
   unset ASAN_OPTIONS LSAN_OPTIONS UBSAN_OPTIONS
@@ -104,7 +103,7 @@ need_packages build test
 for class in "$@"; do
   echo
   echo "=== $class"
-  [ -f build/build.ninja ] || [ "$class" = checks ] || configure build -Dwerror=true >/dev/null
+  [ -f build/build.ninja ] || [ "$class" = checks ] || configure build -Dwerror=true
   begin=$SECONDS
   "run_$class"
   timings+=("$(printf '%-9s %4d s' "$class" $((SECONDS - begin)))")

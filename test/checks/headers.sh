@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.."
 packages='libdpdk libibverbs yaml-cpp spdlog CLI11 nlohmann_json liburcu-qsbr libisal catch2'
 # As system headers: warnings of other people's headers are not ours.
 mapfile -t flags < <(pkg-config --cflags $packages | tr ' ' '\n' | sed 's/^-I/-isystem/' | grep .)
-warnings='-Wall -Wextra -Wshadow -pedantic -Werror'
+warnings='-fmax-errors=2 -Wall -Wextra -Wshadow -pedantic -Werror'
 export flags_text="${flags[*]}" warnings
 
 compile() {  # LANGUAGE HEADER FLAG...

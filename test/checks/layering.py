@@ -23,6 +23,9 @@ MAY_INCLUDE = {
     "dataplane": {"base", "wire", "config", "path", "cc", "transport", "telemetry"},
     "verbs": {"base", "wire", "config", "path", "cc", "transport", "telemetry", "dataplane"},
 }
+# The public headers (include/) belong to the layer that serves them.
+PUBLIC = {"mrc.h", "mrc_ctl.h", "mrc_api_ver.h", "mrc_ctl_api_ver.h"}
+MAY_INCLUDE_PUBLIC = {"verbs"}
 CORE = {"wire", "path", "cc", "transport"}
 # Includes the core may not have, by what they would bring.
 CORE_FORBIDDEN_INCLUDES = {
@@ -57,7 +60,10 @@ def check_line(layer, line):
     if include:
         quoted, target = include.group(1) == '"', include.group(2)
         to = target.split("/")[0]
-        if quoted and "/" not in target:
+        if target in PUBLIC:
+            if layer not in MAY_INCLUDE_PUBLIC:
+                found.append(f"{layer} may not include the public header {target}")
+        elif quoted and "/" not in target:
             found.append(f'"{target}" is not written relative to lib/')
         elif quoted and to not in MAY_INCLUDE:
             found.append(f'"{target}" belongs to no layer')
@@ -97,6 +103,7 @@ def self_test():
         ("path", '#include "cc/controller.h"'),
         ("transport", '#include "dataplane/node.h"'),
         ("transport", '#include "core.h"'),
+        ("dataplane", "#include <mrc.h>"),
         ("verbs", '#include "drivers/libmrc/context.h"'),
         ("wire", "#include <rte_mbuf.h>"),
         ("cc", "#include <iostream>"),
@@ -109,6 +116,7 @@ def self_test():
     good = [
         ("transport", '#include "wire/packet.h"'),
         ("transport", "#include <chrono>"),
+        ("verbs", '#include "mrc.h"'),
         ("dataplane", "#include <rte_mbuf.h>"),
         ("transport", "// steady_clock is never read here"),
         ("cc", "  random_.below(8);"),
