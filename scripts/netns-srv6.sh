@@ -11,19 +11,19 @@
 #
 # The numbering is that of config/netns-a.yaml and config/netns-b.yaml:
 #
-#   host A p1 -- T0 0103 --+-- T1 0b00 --+-- T0 0141 -- p1 host B      plane 1
-#                          +-- T1 0b01 --+
-#   host A p2 -- T0 1103 --+-- T1 1b00 --+-- T0 1141 -- p2 host B      plane 2
-#                          +-- T1 1b01 --+
+#   host A p1 -- T0 1003 --+-- T1 2000 --+-- T0 1041 -- p1 host B      plane 1
+#                          +-- T1 2001 --+
+#   host A p2 -- T0 1103 --+-- T1 2100 --+-- T0 1141 -- p2 host B      plane 2
+#                          +-- T1 2101 --+
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 block=fcbb:bb00
-usid_t0_a=('' 0103 1103)  # by plane, from 1
-usid_t0_b=('' 0141 1141)
-usid_t1=('' '0b00 0b01' '1b00 1b01')
-downlink_a=0011
-downlink_b=0012
+usid_t0_a=('' 1003 1103)  # by plane, from 1
+usid_t0_b=('' 1041 1141)
+usid_t1=('' '2000 2001' '2100 2101')
+downlink_a=d011
+downlink_b=d012
 mtu=9000
 perf=${MRC_PERF:-$root/build/apps/mrc-perf}
 
