@@ -39,8 +39,10 @@ check 'keeps SOFTMRC_CONFIG' 0 '^/elsewhere$' \
   env SOFTMRC_CONFIG=/elsewhere "$mrc_run" printenv SOFTMRC_CONFIG
 
 check 'no such node file' 125 '/absent\.yaml: no such file' "$mrc_run" -c "$work/absent.yaml" true
-printf '# one\n# two\nno_such_key: 1\n' >"$work/wrong.yaml"
-check 'wrong node file' 125 'wrong\.yaml:3:.*no_such_key' "$mrc_run" -c "$work/wrong.yaml" true
+cp "$node_file" "$work/wrong.yaml"
+echo 'no_such_key: 1' >>"$work/wrong.yaml"
+check 'wrong node file' 125 "wrong\.yaml:$(wc -l <"$work/wrong.yaml"):.*no_such_key" \
+  "$mrc_run" -c "$work/wrong.yaml" true
 cp "$node_file" "$work/a:b.yaml"
 check 'colon in the path' 125 'colon' "$mrc_run" -c "$work/a:b.yaml" true
 check 'no program' 125 'no program' "$mrc_run"
