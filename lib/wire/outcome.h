@@ -25,7 +25,7 @@ namespace softmrc::wire {
   X(answered_in_error)      /* QP in ERROR: the NAK was (or may be) repeated */   \
   /* drops: below BTH */                                                          \
   X(drop_truncated)      /* ends inside a header */                               \
-  X(drop_not_ip)         /* EtherType or next header not ours */                  \
+  X(drop_not_ip)         /* EtherType not ours */                                 \
   X(drop_bad_ip)         /* version, header length, fragment, length, checksum */ \
   X(drop_srv6)           /* outer header malformed */                             \
   X(drop_srv6_not_local) /* outer destination does not end here */                \
