@@ -1,7 +1,7 @@
 // The ring behind a CQ: several workers put completions in without locks, one consumer at a time
 // takes them out. Every cell carries a sequence number that says whose turn it is: `position` while
 // a producer may fill it, position + 1 when it holds an entry, position + capacity when it is free
-// for the next round (D. Vyukov's bounded queue).
+// for the next round (D. Vyukov's bounded queue; it needs two cells at least).
 //
 // An entry that finds no room kills the ring: completions are never lost silently.
 #pragma once

@@ -45,7 +45,8 @@ class AttributeStore {
   void forget();  // RESET
   int check_ibv(transport::QpState from, transport::QpState to, const ibv_qp_attr* attr, int mask,
                 std::string* why) const;
-  int check_mrc(transport::QpState to, const mrc_qp_attr* mrc, int mask, std::string* why) const;
+  int check_mrc(transport::QpState from, transport::QpState to, const mrc_qp_attr* mrc, int mask,
+                std::string* why) const;
   void take_ibv(const ibv_qp_attr& attr, int mask);
   void take_mrc(const mrc_qp_attr& mrc, int mask);
 

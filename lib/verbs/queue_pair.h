@@ -8,6 +8,8 @@
 #include <infiniband/verbs.h>
 
 #include <atomic>
+#include <cerrno>
+#include <memory>
 #include <mutex>
 
 #include "base/types.h"
@@ -31,7 +33,7 @@ struct QueuePairInit {
   CompletionQueue* send_cq = nullptr;
   CompletionQueue* recv_cq = nullptr;
   struct ibv_pd* pd = nullptr;
-  struct ibv_qp_cap cap{};  // wanted; create() writes the granted sizes back
+  struct ibv_qp_cap cap {};  // wanted; create() writes the granted sizes back
   bool signal_all = false;
   int unsupported_opcode = EOPNOTSUPP;  // what post_send says; EINVAL under ibv_post_send
 };
@@ -43,11 +45,14 @@ class QueuePair {
   static QueuePair* create(Device& device, QueuePairInit& init);
   // Stops it, waits until no port holds a buffer of it, and discards its completions.
   static int destroy(QueuePair* qp);
+  QueuePair(const QueuePair&) = delete;
+  QueuePair& operator=(const QueuePair&) = delete;
 
   // 0 or an errno value, as mrc_modify_qp() and mrc_query_qp() describe; mrc may be null with mask
   // 0.
   int modify(const ibv_qp_attr* attr, int mask, const mrc_qp_attr* mrc, int mrc_mask);
   int query(ibv_qp_attr* attr, mrc_qp_attr* mrc);
+  ibv_qp_cap granted() const;
 
   int post_send(ibv_send_wr* wr, ibv_send_wr** bad_wr);
   int post_recv(ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
@@ -66,11 +71,16 @@ class QueuePair {
 
  private:
   QueuePair(Device& device, const QueuePairInit& init, Qpn qpn);
-  ~QueuePair() = default;
 
+  // queue_pair.cc
+  int enter(transport::QpState to, const AttributeStore& attributes);
+  bool drain();
+
+  // post.cc
   int check_send(const ibv_send_wr& wr, uint32_t* length) const;
   int post_one_send(const ibv_send_wr& wr);
-  int enter(transport::QpState to, const transport::QpAttributes& attributes);
+  void gather(const ibv_send_wr& wr, transport::SendRequest& request);
+  void wake_worker();
 
   Device& device_;
   const QueuePairInit init_;
@@ -79,6 +89,7 @@ class QueuePair {
   transport::Qp* core_qp_ = nullptr;  // the worker's
   // Changes by modify() and by failure, both on the thread that holds the worker.
   std::atomic<ibv_qp_state> state_{IBV_QPS_RESET};
+  std::atomic<bool> may_send_immediates_{true};  // max_wimm is not 0
 
   SpinLock send_lock_, recv_lock_;  // application threads among themselves
   transport::SendQueue send_queue_;

@@ -1,0 +1,54 @@
+// CQs.
+#include "handles.h"
+#include "result.h"
+
+using namespace softmrc::libmrc;
+using softmrc::verbs::CompletionQueue;
+
+namespace {
+
+int create(struct mrc_context* context, int cqe, void* cq_context, struct mrc_comp_channel* channel,
+           int comp_vector, struct mrc_cq** created) {
+  if (!context || comp_vector < 0 || comp_vector >= context->vcontext->num_comp_vectors)
+    return EINVAL;
+  if (channel) return EOPNOTSUPP;
+  auto cq = std::make_unique<mrc_cq>();
+  cq->context = context;
+  cq->queue = CompletionQueue::create(*context->device, cqe, cq_context);
+  if (!cq->queue) return errno;
+  context->users.fetch_add(1);
+  *created = cq.release();
+  return 0;
+}
+
+int destroy(struct mrc_cq* cq) {
+  if (!cq) return EINVAL;
+  if (const int error = CompletionQueue::destroy(cq->queue)) return error;
+  cq->context->users.fetch_sub(1, std::memory_order_release);
+  delete cq;
+  return 0;
+}
+
+}  // namespace
+
+struct mrc_cq* mrc_create_cq(struct mrc_context* mrc_ctx, int cqe, void* cq_context,
+                             struct mrc_comp_channel* channel, int comp_vector) {
+  struct mrc_cq* created = nullptr;
+  const int error = guarded(
+      __func__, [&] { return create(mrc_ctx, cqe, cq_context, channel, comp_vector, &created); });
+  return error ? null(error) : created;
+}
+
+int mrc_poll_cq(struct mrc_cq* cq, int num_entries, struct ibv_wc* wc) {
+  if (!cq) return minus_one(EINVAL);
+  int count = -1;
+  const int error = guarded(__func__, [&] {
+    count = cq->queue->poll(num_entries, wc);
+    return count < 0 ? errno : 0;
+  });
+  return error ? minus_one(error) : count;
+}
+
+int mrc_destroy_cq(struct mrc_cq* cq) {
+  return errno_value(guarded(__func__, [&] { return destroy(cq); }));
+}

@@ -1,0 +1,51 @@
+// How calls end. mrc.h has three conventions: -1 with errno, an errno value with errno set too, and
+// NULL with errno. No exception leaves the library.
+#pragma once
+
+#include <spdlog/spdlog.h>
+
+#include <cerrno>
+#include <exception>
+#include <new>
+
+namespace softmrc::libmrc {
+
+// 0, or -1 with errno.
+inline int minus_one(int error) {
+  if (error == 0) return 0;
+  errno = error;
+  return -1;
+}
+
+// 0, or the errno value, errno set.
+inline int errno_value(int error) {
+  if (error != 0) errno = error;
+  return error;
+}
+
+// NULL with errno.
+inline std::nullptr_t null(int error) {
+  errno = error;
+  return nullptr;
+}
+
+// Runs what may throw; an errno value.
+template <typename Action>
+int guarded(const char* function, Action&& action) noexcept {
+  try {
+    return action();
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
+  } catch (const std::exception& error) {
+    try {
+      spdlog::warn("softmrc: {}: {}", function, error.what());
+    } catch (...) {
+      return EIO;
+    }
+    return EIO;
+  } catch (...) {
+    return EIO;
+  }
+}
+
+}  // namespace softmrc::libmrc

@@ -1,0 +1,122 @@
+#include "verbs/opened_device.h"
+
+#include <sched.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <random>
+
+#include "dataplane/worker.h"
+#include "verbs/copy.h"
+#include "verbs/fork_guard.h"
+#include "verbs/limits.h"
+#include "verbs/path_mtu.h"
+#include "verbs/queue_pair.h"
+
+namespace softmrc::verbs {
+
+namespace {
+
+uint64_t system_seed() {
+  std::random_device source;
+  return uint64_t{source()} << 32 | source();
+}
+
+// Both ends may run on this host, each with its workers and an application thread that polls.
+bool too_few_cores(uint32_t workers) {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return false;
+  return static_cast<uint32_t>(CPU_COUNT(&set)) < 2 * (workers + 1);
+}
+
+DeviceBounds bounds_from(const config::NodeConfig& config) {
+  return {.gids = config.gids,
+          .gid_count = std::max(kMinGids, static_cast<int>(config.gids.size())),
+          .port_count = static_cast<int>(config.planes.size()),
+          .active_mtu = active_mtu(config)};
+}
+
+}  // namespace
+
+Device::Device(DeviceEntry& entry, const OpenOptions& options)
+    : entry_(entry),
+      process_(process_generation()),
+      cores_scarce_(too_few_cores(entry.config.workers)),
+      bounds_(bounds_from(entry.config)),
+      // Keys are to be hard to guess, whatever seed an experiment repeats its packets with.
+      regions_(system_seed()),
+      qpns_(kFirstQpSlot, kQpSlots, options.seed ? options.seed : system_seed()) {
+  dataplane::NodeOptions node_options;
+  node_options.pcap_file = options.pcap_file;
+  node_options.seed = options.seed ? options.seed : system_seed();
+  node_ = std::make_unique<dataplane::Node>(
+      entry.config, dataplane::NodeHooks{.memory = this, .events = this}, node_options);
+}
+
+Device::~Device() = default;
+
+int Device::usable() {
+  if (process_ == process_generation()) return 0;
+  if (!fork_logged_.exchange(true))
+    spdlog::warn("softmrc: {} was opened before fork(); this process must open it itself",
+                 entry_.ibv.name);
+  return ENODEV;
+}
+
+bool Device::progress() {
+  bool worked = false;
+  for (size_t i = 0; i < node_->worker_count(); ++i) worked |= node_->worker(i).progress();
+  return worked;
+}
+
+void Device::add_qp(QueuePair* qp) {
+  const std::lock_guard lock(qps_mutex_);
+  qps_.insert(qp);
+}
+
+void Device::remove_qp(QueuePair* qp) {
+  const std::lock_guard lock(qps_mutex_);
+  qps_.erase(qp);
+}
+
+void Device::abandon_writes_from(const Region& region) {
+  const std::lock_guard lock(qps_mutex_);
+  for (QueuePair* qp : qps_) qp->abandon_writes_from(region.base, region.base + region.length);
+}
+
+void Device::park(std::unique_ptr<QueuePair> qp) {
+  const std::lock_guard lock(qps_mutex_);
+  parked_.push_back(std::move(qp));
+}
+
+bool Device::place(const void* protection_domain, uint32_t rkey, uint64_t va,
+                   std::span<const uint8_t> payload) {
+  if (payload.empty()) return true;
+  uint8_t* target =
+      regions_.resolve(rkey, protection_domain, IBV_ACCESS_REMOTE_WRITE, va, payload.size());
+  if (!target) return false;
+  copy_ascending(target, payload.data(), payload.size());
+  return true;
+}
+
+void Device::send_completed(void* user, const transport::SendRequest& request,
+                            transport::RequestStatus status) {
+  static_cast<QueuePair*>(user)->send_completed(request, status);
+}
+
+void Device::received(void* user, const Received& received) {
+  static_cast<QueuePair*>(user)->received(received);
+}
+
+void Device::qp_failed(void* user, transport::RequestStatus cause) {
+  static_cast<QueuePair*>(user)->failed(cause);
+}
+
+void Device::established(void* user) {
+  spdlog::debug("softmrc: {} QP {:#x} established", entry_.ibv.name,
+                static_cast<QueuePair*>(user)->qpn().value());
+}
+
+dataplane::Node& node_of(Device& device) { return device.node(); }
+
+}  // namespace softmrc::verbs

@@ -1,0 +1,92 @@
+// A device while it is open: its node, its memory regions, its QPNs. What workers ask of it comes
+// in through transport::Memory and transport::Events, on the thread that drives the worker.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <unordered_set>
+#include <vector>
+
+#include "base/address.h"
+#include "dataplane/node.h"
+#include "transport/core.h"
+#include "verbs/device.h"
+#include "verbs/mr_table.h"
+#include "verbs/qp_attributes.h"
+#include "verbs/qpn_space.h"
+
+namespace softmrc::verbs {
+
+class QueuePair;
+
+class Device final : public transport::Memory, public transport::Events {
+ public:
+  // Throws dataplane::NodeError.
+  Device(DeviceEntry& entry, const OpenOptions& options);
+  ~Device();  // nothing of it is in use any more
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  DeviceEntry& entry() { return entry_; }
+  dataplane::Node& node() { return *node_; }
+  const DeviceBounds& bounds() const { return bounds_; }
+  MrTable& regions() { return regions_; }
+  QpnSpace& qpns() { return qpns_; }
+
+  // 0, or ENODEV in a child of the process that opened it (logged once).
+  int usable();
+  // Runs each worker's loop body once where application threads do that. Whether any did work.
+  bool progress();
+  // Fewer cores than threads that spin: whoever polls in vain should yield.
+  bool cores_scarce() const { return cores_scarce_; }
+
+  // QPs that exist, for what concerns all of them.
+  void add_qp(QueuePair* qp);
+  void remove_qp(QueuePair* qp);
+  void abandon_writes_from(const Region& region);
+  // A destroyed QP whose buffers a port still holds: its queues live as long as the node.
+  void park(std::unique_ptr<QueuePair> qp);
+
+  // transport::Memory
+  bool place(const void* protection_domain, uint32_t rkey, uint64_t va,
+             std::span<const uint8_t> payload) override;
+  // transport::Events
+  void send_completed(void* user, const transport::SendRequest& request,
+                      transport::RequestStatus status) override;
+  void received(void* user, const Received& received) override;
+  void qp_failed(void* user, transport::RequestStatus cause) override;
+  void established(void* user) override;
+
+ private:
+  DeviceEntry& entry_;
+  const uint32_t process_;  // fork generation it was opened in
+  std::atomic<bool> fork_logged_{false};
+  const bool cores_scarce_;
+  DeviceBounds bounds_;
+  MrTable regions_;
+  QpnSpace qpns_;
+
+  std::mutex qps_mutex_;
+  std::unordered_set<QueuePair*> qps_;
+  std::vector<std::unique_ptr<QueuePair>> parked_;
+
+  std::unique_ptr<dataplane::Node> node_;  // last: its workers use all of the above
+};
+
+// A PD: what ibv_alloc_pd returns is its first member. Its address is the protection domain that
+// workers compare.
+struct ProtectionDomain {
+  struct ibv_pd ibv;
+  std::atomic<uint32_t> users{0};  // MRs and QPs
+};
+ProtectionDomain* domain_of(struct ibv_pd* pd);
+
+// Holds a device open beside its verbs contexts (MRC contexts do). nullptr: not one of ours.
+std::shared_ptr<Device> share_device(struct ibv_context* context);
+// Lets go of it. The last one closes the device, before anybody can open it anew.
+void release_device(std::shared_ptr<Device> device);
+
+}  // namespace softmrc::verbs
