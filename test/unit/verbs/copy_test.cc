@@ -34,7 +34,7 @@ TEST_CASE("copies exactly the bytes asked for, at every alignment and length", "
 
 namespace {
 
-constexpr size_t kWords = 512;
+constexpr size_t kMaxWords = 512;
 
 uint64_t load(const uint64_t& word) {
   return std::atomic_ref<uint64_t>(const_cast<uint64_t&>(word)).load(std::memory_order_acquire);
@@ -45,8 +45,8 @@ uint64_t word_of(uint32_t round) { return uint64_t{~round} << 32 | round; }
 // The writer copies rounds 1, 2, 3 ...: in round r each word has r in one half and its complement
 // in the other. The reader must never see a word whose halves disagree, nor, reading downwards, a
 // word older than the one above it.
-void check_against_reader(size_t source_offset) {
-  alignas(64) static uint64_t target[kWords];
+void check_against_reader(size_t words, size_t source_offset) {
+  alignas(64) static uint64_t target[kMaxWords];
   std::fill(std::begin(target), std::end(target), word_of(0));
   std::atomic<bool> done{false};
   std::atomic<uint64_t> torn{0}, out_of_order{0}, looked{0};
@@ -54,7 +54,7 @@ void check_against_reader(size_t source_offset) {
   std::thread reader([&] {
     while (!done.load()) {
       uint32_t above = 0;
-      for (size_t i = kWords; i-- > 0;) {
+      for (size_t i = words; i-- > 0;) {
         const uint64_t word = load(target[i]);
         const auto round = static_cast<uint32_t>(word);
         if (word != word_of(round)) torn.fetch_add(1);
@@ -67,10 +67,10 @@ void check_against_reader(size_t source_offset) {
   std::vector<uint8_t> source(sizeof target + 16);
   for (uint32_t round = 1; round <= 20'000 || looked.load() < 100; ++round) {
     const uint64_t word = word_of(round);
-    for (size_t i = 0; i < kWords; ++i)
+    for (size_t i = 0; i < words; ++i)
       std::memcpy(source.data() + source_offset + i * sizeof word, &word, sizeof word);
     copy_ascending(reinterpret_cast<uint8_t*>(target), source.data() + source_offset,
-                   sizeof target);
+                   words * sizeof word);
   }
   done = true;
   reader.join();
@@ -81,8 +81,11 @@ void check_against_reader(size_t source_offset) {
 }  // namespace
 
 TEST_CASE("a reader sees whole words, in ascending order", "[copy]") {
-  check_against_reader(0);
-  check_against_reader(3);
+  for (size_t words : {2u, 3u, 5u, 9u, 15u, 17u, 33u, 512u}) {
+    CAPTURE(words);
+    check_against_reader(words, 0);
+    check_against_reader(words, 3);
+  }
 }
 
 TEST_CASE("a 4-byte flag at the end of a message is written whole", "[copy]") {
