@@ -1,7 +1,7 @@
 // What the device and the library can do.
 #include "verbs/device.h"
 #include "handles.h"
-#include "limits.h"
+#include "mrc_limits.h"
 #include "result.h"
 
 using namespace softmrc::libmrc;

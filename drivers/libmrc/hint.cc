@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "handles.h"
-#include "limits.h"
+#include "mrc_limits.h"
 #include "result.h"
 
 using namespace softmrc::libmrc;

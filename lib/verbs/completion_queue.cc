@@ -7,7 +7,7 @@
 #include <mutex>
 #include <new>
 
-#include "verbs/limits.h"
+#include "verbs/device_limits.h"
 #include "verbs/opened_device.h"
 
 namespace softmrc::verbs {

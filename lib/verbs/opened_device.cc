@@ -8,8 +8,8 @@
 
 #include "dataplane/worker.h"
 #include "verbs/copy.h"
+#include "verbs/device_limits.h"
 #include "verbs/fork_guard.h"
-#include "verbs/limits.h"
 #include "verbs/path_mtu.h"
 #include "verbs/queue_pair.h"
 

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "verbs/limits.h"
+#include "verbs/device_limits.h"
 #include "verbs/path_mtu.h"
 
 namespace softmrc::verbs {

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "verbs/limits.h"
+#include "verbs/device_limits.h"
 #include "verbs/opened_device.h"
 #include "wire/packet.h"
 

@@ -9,7 +9,7 @@
 
 #include "dataplane/worker.h"
 #include "verbs/completion_queue.h"
-#include "verbs/limits.h"
+#include "verbs/device_limits.h"
 #include "verbs/opened_device.h"
 
 namespace softmrc::verbs {

@@ -1,9 +1,9 @@
-// What this interface offers beyond the device's own limits (verbs/limits.h).
+// What this interface offers beyond the device's own limits (verbs/device_limits.h).
 #pragma once
 
 #include <cstdint>
 
-#include "verbs/limits.h"
+#include "verbs/device_limits.h"
 
 namespace softmrc::libmrc {
 
