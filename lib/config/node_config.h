@@ -102,6 +102,10 @@ struct NodeConfig {
   std::vector<std::string> eal_args;  // appended to our own EAL arguments
 };
 
+// Largest path MTU (256..4096) whose packets, with every header this node may send, fit config.mtu;
+// 0 if none does.
+uint32_t largest_path_mtu(const NodeConfig& config);
+
 // Throws ConfigError whose message names file, line and key.
 struct ConfigError : std::runtime_error {
   using std::runtime_error::runtime_error;
