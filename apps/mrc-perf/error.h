@@ -1,0 +1,21 @@
+// What ends a run early. The text is for the user: it goes to the screen, to the peer and into the
+// JSON file.
+#pragma once
+
+#include <stdexcept>
+
+namespace softmrc::perf {
+
+struct PerfError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+// The other end failed, or is gone: telling it about our own end makes no sense.
+struct PeerError : PerfError {
+  using PerfError::PerfError;
+};
+// Ctrl-C.
+struct Interrupted : PerfError {
+  Interrupted() : PerfError("interrupted") {}
+};
+
+}  // namespace softmrc::perf
