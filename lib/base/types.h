@@ -22,6 +22,8 @@ struct CoreClock {
 using Duration = CoreClock::duration;  // nanoseconds
 using Time = CoreClock::time_point;    // nanoseconds since an arbitrary origin
 inline constexpr Time kNever = Time::max();
+// Before any time a caller passes in, and still safe to subtract from one.
+inline constexpr Time kLongAgo{Duration::min() / 2};
 
 // A sequence number modulo 2^Bits. Differences are signed and lie in [-2^(Bits-1), 2^(Bits-1));
 // `a < b` means "a is before b" by that difference, which is what every PSN comparison must use.

@@ -1,5 +1,5 @@
-// Congestion control behind one interface: sizes are nominal (wire::nominal_size), windows in bytes.
-// One controller per destination and worker, shared by the QPs that go there.
+// Congestion control behind one interface: sizes are nominal (wire::nominal_size), windows in
+// bytes. One controller per destination and worker, shared by the QPs that go there.
 #pragma once
 
 #include <cstdint>

@@ -48,8 +48,10 @@ Outcome Requestor::on_sack(Time now, const wire::Packet& packet, RequestorEnviro
   } else {
     trigger.psn = sack.cack_psn + sack.ack_psn_offset;
     rec = live_record(trigger.psn);
-    if (rec != nullptr && trigger.rtx && rec->transmissions > 1 && rec->arrived)
-      note_spurious_resend(now, env);
+    if (rec != nullptr && trigger.rtx && rec->transmissions > 1 && rec->arrived) {
+      ++env.counters.spurious_resends;
+      grow_reorder_window(now);
+    }
     // Feedback on a path counts only if it names the packet's last transmission.
     if (rec != nullptr && !ev_matches(env, rec->ev, sack.entropy)) rec = nullptr;
   }

@@ -124,10 +124,10 @@ void Core::leave_connection(Qp& qp) {
   qp.armed = kNever;
 }
 
-void Core::destroy_qp(Time now, Qp* qp) {
+void Core::destroy_qp(Qp* qp) {
   DestinationGroup* group = qp->group;
   leave_connection(*qp);
-  if (group != nullptr && group->users > 0) wake_group(now, *group);
+  if (group != nullptr && group->users > 0) wake_group(*group);
   qps_[slot_of(qp->init.qpn)].reset();
 }
 
@@ -356,17 +356,17 @@ void Core::enter_error(Time now, Qp& qp) {
   qp.state = QpState::kError;
   if (qp.group != nullptr) {
     qp.requestor.stop(environment(qp));
-    wake_group(now, *qp.group);
+    wake_group(*qp.group);
   }
   drain_completions(now, qp);
-  wake(now, qp);
+  wake(qp);
 }
 
 void Core::after_input(Time now, Qp& qp) {
   if (qp.group == nullptr) return;
   drain_completions(now, qp);
-  wake_group(now, *qp.group);
-  wake(now, qp);
+  wake_group(*qp.group);
+  wake(qp);
   arm(qp);
 }
 
@@ -390,11 +390,10 @@ void Core::run_timers(Time now) {
   }
 }
 
-void Core::wake(Time now, Qp& qp) {
+void Core::wake(Qp& qp) {
   if (qp.group == nullptr) return;
   const bool sends = can_send(qp.state);
-  if (!qp.in_control &&
-      (qp.responder.has_output() || (sends && qp.requestor.wants_probe(now, environment(qp))))) {
+  if (!qp.in_control && (qp.responder.has_output() || (sends && qp.requestor.wants_probe()))) {
     qp.in_control = true;
     control_.push_back(&qp);
   }
@@ -409,13 +408,13 @@ void Core::wake(Time now, Qp& qp) {
 }
 
 // The window may have opened: whoever waited for it gets another turn.
-void Core::wake_group(Time now, DestinationGroup& group) {
+void Core::wake_group(DestinationGroup& group) {
   if (group.blocked.empty()) return;
   if (group.blocked.front()->requestor.blocked_by_cc(environment(*group.blocked.front()))) return;
   std::vector<Qp*> waiting;
   waiting.swap(group.blocked);
   for (Qp* qp : waiting) qp->blocked = false;
-  for (Qp* qp : waiting) wake(now, *qp);
+  for (Qp* qp : waiting) wake(*qp);
 }
 
 Time Core::next_deadline() const { return timers_.next(); }

@@ -93,10 +93,11 @@ struct CoreConfig {
 // Counters of one core; plain numbers, written by the owner, read by anybody as a snapshot.
 struct CoreCounters {
   wire::OutcomeCounters outcomes{};
-  uint64_t data_sent = 0;         // data packets, first transmissions
+  uint64_t data_sent = 0;  // data packets, first transmissions
   uint64_t data_resent = 0;
   uint64_t resent_nack = 0, resent_hole = 0, resent_timeout = 0;
-  uint64_t spurious_resends = 0;  // the peer told that the original had arrived
+  uint64_t resends_averted = 0;   // taken for lost, and arrived before the resend had left
+  uint64_t spurious_resends = 0;  // resent, and the peer told that the original had arrived
   uint64_t sacks_sent = 0, nacks_sent = 0, acks_sent = 0, naks_sent = 0, probes_sent = 0;
   uint64_t endpoint_responses_sent = 0;
   uint64_t payload_bytes_sent = 0;      // resends included
@@ -147,7 +148,7 @@ class Core {
   bool modify_qp(Time now, Qp* qp, QpState to, const QpAttributes& attributes, std::string* why);
   // Removes the QP; outstanding requests are dropped silently. Tokens still out stay valid to give
   // back.
-  void destroy_qp(Time now, Qp* qp);
+  void destroy_qp(Qp* qp);
   Qp* find(Qpn qpn);
 
   const CoreCounters& counters() const { return counters_; }
@@ -168,8 +169,8 @@ class Core {
   RequestorEnvironment environment(Qp& qp);
   void after_input(Time now, Qp& qp);  // completions, timers, ready lists
   void arm(Qp& qp);
-  void wake(Time now, Qp& qp);         // onto the lists of those that want to send
-  void wake_group(Time now, DestinationGroup& group);
+  void wake(Qp& qp);  // onto the lists of those that want to send
+  void wake_group(DestinationGroup& group);
   void run_timers(Time now);
   bool emit_control(Time now, Qp& qp, std::span<uint16_t> room, TxPacket& out);
   bool emit_data(Time now, Qp& qp, std::span<uint16_t> room, TxPacket& out);

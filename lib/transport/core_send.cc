@@ -63,17 +63,24 @@ bool Core::emit_control(Time now, Qp& qp, std::span<uint16_t> room, TxPacket& ou
     out.transport = reply.headers;
     address(qp, ev, true, false, out);
     switch (reply.kind) {
-      case Responder::Output::Kind::kSack: ++counters_.sacks_sent; break;
-      case Responder::Output::Kind::kNack: ++counters_.nacks_sent; break;
-      case Responder::Output::Kind::kAck: ++counters_.acks_sent; break;
-      case Responder::Output::Kind::kNak: ++counters_.naks_sent; break;
+      case Responder::Output::Kind::kSack:
+        ++counters_.sacks_sent;
+        break;
+      case Responder::Output::Kind::kNack:
+        ++counters_.nacks_sent;
+        break;
+      case Responder::Output::Kind::kAck:
+        ++counters_.acks_sent;
+        break;
+      case Responder::Output::Kind::kNak:
+        ++counters_.naks_sent;
+        break;
     }
     take_room(room, out.port);
     return true;
   }
   Requestor::ProbePacket probe;
-  if (!can_send(qp.state) ||
-      !qp.requestor.next_probe(now, available, environment(qp), probe))
+  if (!can_send(qp.state) || !qp.requestor.next_probe(now, available, environment(qp), probe))
     return false;
   out.transport = probe.headers;
   address(qp, probe.ev, false, false, out);  // probes travel in the data class
@@ -89,9 +96,8 @@ bool Core::emit_data(Time now, Qp& qp, std::span<uint16_t> room, TxPacket& out) 
   out.transport = data.headers;
   out.payload_size = data.payload_size;
   out.segment_count = data.segment_count;
-  out.token = data.segment_count == 0
-                  ? 0
-                  : static_cast<Token>(qp.init.qpn.value()) << 32 | data.request;
+  out.token =
+      data.segment_count == 0 ? 0 : static_cast<Token>(qp.init.qpn.value()) << 32 | data.request;
   address(qp, data.ev, false, data.rtx, out);
   take_room(room, out.port);
   return true;
@@ -131,8 +137,7 @@ size_t Core::poll(Time now, std::span<uint16_t> room, std::span<TxPacket> out) {
   run_timers(now);
   size_t filled = 0;
 
-  while (filled < out.size() && !endpoint_replies_.empty() &&
-         emit_endpoint(room, out[filled]))
+  while (filled < out.size() && !endpoint_replies_.empty() && emit_endpoint(room, out[filled]))
     ++filled;
 
   // Each QP on the list once per round, until nobody has anything or finds room.
@@ -146,7 +151,7 @@ size_t Core::poll(Time now, std::span<uint16_t> room, std::span<TxPacket> out) {
     }
     control_.pop_front();
     qp.in_control = false;
-    wake(now, qp);
+    wake(qp);
     arm(qp);
   }
 
@@ -162,7 +167,7 @@ size_t Core::poll(Time now, std::span<uint16_t> room, std::span<TxPacket> out) {
     ready_.pop_front();
     qp.in_ready = false;
     drain_completions(now, qp);  // a request that fails when its turn comes
-    wake(now, qp);
+    wake(qp);
     arm(qp);
   }
   return filled;

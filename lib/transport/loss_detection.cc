@@ -1,7 +1,8 @@
 // How the requestor learns that a packet is lost, and what follows: it is queued for a resend on
 // another path, congestion control is told, and, where the loss is the path's, the EV is retired.
 //
-//   SACK hole   a bit is clear in the newest SACK, and something sent later on the same EV, or later
+//   SACK hole   a bit is clear in the newest SACK, and something sent later on the same EV, or
+//   later
 //               by the reorder window on any EV, has arrived (RFC 8985 per path; never a packet
 //               count, since spraying reorders by design)
 //   NACK        the responder, or a switch through it, says so
@@ -49,12 +50,13 @@ bool Requestor::mark_arrived(Psn psn, Time now, RequestorEnvironment env, const 
     rec.resend_queued = false;
     env.cc.on_send(rec.nominal);
     inflight_ += rec.nominal;
-    note_spurious_resend(now, env);
+    ++env.counters.resends_averted;
+    grow_reorder_window(now);
   }
   // Of a packet sent more than once only the reflected timestamp tells which copy got through.
-  const bool last_copy = rec.transmissions == 1 ||
-                         (trigger != nullptr && trigger->psn == psn && trigger->rtx &&
-                          trigger->timestamp == wire_timestamp(rec.sent_at));
+  const bool last_copy =
+      rec.transmissions == 1 || (trigger != nullptr && trigger->psn == psn && trigger->rtx &&
+                                 trigger->timestamp == wire_timestamp(rec.sent_at));
   if (last_copy) note_arrival(rec.ev, rec.send_order, rec.sent_at);
   return true;
 }
@@ -73,8 +75,7 @@ void Requestor::detect_losses(Time now, const wire::SackHeader& sack, Psn bitmap
     const PacketRecord& rec = record(psn);
     if (rec.arrived || rec.resend_queued) continue;
     const uint32_t newest = rec.ev < ev_newest_arrival_.size() ? ev_newest_arrival_[rec.ev] : 0;
-    const bool overtaken_on_ev =
-        newest != 0 && static_cast<int32_t>(newest - rec.send_order) > 0;
+    const bool overtaken_on_ev = newest != 0 && static_cast<int32_t>(newest - rec.send_order) > 0;
     const bool overdue = newest_arrival_ > rec.sent_at && newest_arrival_ - rec.sent_at >= window;
     if (!overtaken_on_ev && !overdue) continue;
     ++env.counters.resent_hole;
@@ -93,8 +94,8 @@ void Requestor::declare_lost(Time now, Psn psn, RequestorEnvironment env, bool p
 
 void Requestor::note_progress() { ++progress_epoch_; }
 
-void Requestor::note_spurious_resend(Time now, RequestorEnvironment env) {
-  ++env.counters.spurious_resends;
+// A loss was declared too early: this network reorders more than the window allows for.
+void Requestor::grow_reorder_window(Time now) {
   // At most one step per round trip, as RFC 8985 has it.
   if (now - last_reorder_step_ >= srtt_ && reorder_steps_ < kMaxReorderSteps) {
     ++reorder_steps_;

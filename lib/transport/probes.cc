@@ -17,9 +17,10 @@ namespace softmrc::transport {
 
 namespace {
 
-constexpr int kSilentRtts = 3;                                    // before the first tail probe
-constexpr Duration kMinSilence = std::chrono::microseconds(50);   // a worker's loop may take this long
-constexpr Duration kEvProbeGap = std::chrono::microseconds(20);   // between two EV probes of a QP
+constexpr int kSilentRtts = 3;  // before the first tail probe
+constexpr Duration kMinSilence =
+    std::chrono::microseconds(50);  // a worker's loop may take this long
+constexpr Duration kEvProbeGap = std::chrono::microseconds(20);  // between two EV probes of a QP
 constexpr int kProbePatienceRtts = 8;
 constexpr Duration kMinProbePatience = std::chrono::milliseconds(2);
 
@@ -45,7 +46,7 @@ Time Requestor::tail_probe_deadline() const {
 Time Requestor::deadline(const RequestorEnvironment& env) const {
   if (!running_ || failure_) return kNever;
   Time probe_expiry = kNever;
-  Time ev_probe = env.evs.next_probe();
+  Time ev_probe = ev_probe_wanted_ ? kNever : env.evs.next_probe();
   if (ev_probe != kNever) ev_probe = std::max(ev_probe, last_ev_probe_ + kEvProbeGap);
   if (ev_probes_out_ > 0) probe_expiry = oldest_ev_probe_ + probe_patience();
   return std::min({timeout_deadline_, tail_probe_deadline(), ev_probe, probe_expiry});
@@ -60,6 +61,7 @@ void Requestor::on_timer(Time now, RequestorEnvironment env) {
   check_timeouts(now, env);
   if (failure_) return;
   expire_probes(now, env);
+  if (env.evs.next_probe() <= now && now - last_ev_probe_ >= kEvProbeGap) ev_probe_wanted_ = true;
   if (now < tail_probe_deadline()) return;
   if (ack_missing() && !outstanding()) {
     if (budget_used(ack_probe_attempts_)) {
@@ -71,30 +73,28 @@ void Requestor::on_timer(Time now, RequestorEnvironment env) {
   tail_probe_wanted_ = true;
 }
 
-bool Requestor::wants_probe(Time now, const RequestorEnvironment& env) const {
-  if (!running_ || failure_) return false;
-  if (tail_probe_wanted_) return true;
-  return env.evs.next_probe() <= now && now - last_ev_probe_ >= kEvProbeGap;
-}
-
 bool Requestor::next_probe(Time now, path::PortMask room, RequestorEnvironment env,
                            ProbePacket& out) {
-  if (!wants_probe(now, env)) return false;
+  if (!running_ || failure_ || !wants_probe()) return false;
   const bool of_ev = !tail_probe_wanted_;
   // A probe that finds every slot taken replaces the oldest: its answer is late or lost.
   Probe* slot = &probes_[0];
   for (Probe& probe : probes_)
     if (probe.sent_at < slot->sent_at) slot = &probe;
   const path::EvIndex ev = of_ev ? env.evs.probe_due(now, room) : env.evs.next_control(room);
+  if (of_ev) {
+    // One try per turn: a path without room now is asked for again when its timer says so.
+    ev_probe_wanted_ = false;
+    last_ev_probe_ = now;
+  }
   if (ev == path::kNoEv) return false;
-  if (slot->sent_at != Time::min() && slot->of_ev) {
+  if (slot->sent_at != kLongAgo && slot->of_ev) {
     env.evs.probe_done(slot->ev, false, wire::PathMark::kNone, now);
     --ev_probes_out_;
   }
 
   *slot = {next_probe_id_++, now, ev, ++send_order_, of_ev};
   if (of_ev) {
-    last_ev_probe_ = now;
     if (ev_probes_out_++ == 0) oldest_ev_probe_ = now;
   } else {
     tail_probe_wanted_ = false;
@@ -122,7 +122,7 @@ bool Requestor::next_probe(Time now, path::PortMask room, RequestorEnvironment e
 const Requestor::Probe* Requestor::match_probe(uint16_t id, Ev reflected,
                                                const RequestorEnvironment& env) const {
   for (const Probe& probe : probes_)
-    if (probe.sent_at != Time::min() && probe.id == id && ev_matches(env, probe.ev, reflected))
+    if (probe.sent_at != kLongAgo && probe.id == id && ev_matches(env, probe.ev, reflected))
       return &probe;
   return nullptr;
 }
@@ -143,7 +143,7 @@ void Requestor::expire_probes(Time now, RequestorEnvironment env) {
   if (ev_probes_out_ == 0 || now < oldest_ev_probe_ + probe_patience()) return;
   oldest_ev_probe_ = kNever;
   for (Probe& probe : probes_) {
-    if (!probe.of_ev || probe.sent_at == Time::min()) continue;
+    if (!probe.of_ev || probe.sent_at == kLongAgo) continue;
     if (now - probe.sent_at >= probe_patience()) {
       env.evs.probe_done(probe.ev, false, wire::PathMark::kNone, now);
       --ev_probes_out_;

@@ -18,8 +18,8 @@ namespace softmrc::transport {
 
 struct QpInit {
   Qpn qpn;
-  void* user = nullptr;                     // given back with each event
-  SendQueue* send_queue = nullptr;          // both outlive the QP
+  void* user = nullptr;             // given back with each event
+  SendQueue* send_queue = nullptr;  // both outlive the QP
   ReceiveQueue* receive_queue = nullptr;
   const void* protection_domain = nullptr;  // what Memory::place compares R_Keys against
 };
@@ -59,13 +59,13 @@ struct Qp {
   std::optional<path::EvSet> evs;
   DestinationGroup* group = nullptr;
 
-  Time armed = kNever;         // earliest timer entry of this QP
-  bool in_ready = false;       // on the list of QPs with data to send
-  bool in_control = false;     // on the list of QPs with control packets to send
-  bool in_burst = false;       // got packets in the current receive burst
-  bool blocked = false;        // waits for its congestion controller
-  bool established = false;    // the first packet has been seen
-  RecentPorts heard;           // ports packets came in on: control packets go back on these
+  Time armed = kNever;       // earliest timer entry of this QP
+  bool in_ready = false;     // on the list of QPs with data to send
+  bool in_control = false;   // on the list of QPs with control packets to send
+  bool in_burst = false;     // got packets in the current receive burst
+  bool blocked = false;      // waits for its congestion controller
+  bool established = false;  // the first packet has been seen
+  RecentPorts heard;         // ports packets came in on: control packets go back on these
 };
 
 }  // namespace softmrc::transport

@@ -27,11 +27,11 @@ struct QpAttributes {
 
   uint8_t mpr = 8, mpr_dest = 8;  // units of 128 packets, 1..255
   uint16_t max_wimm = 32, max_wimm_dest = 128;
-  uint8_t timeout = 14;  // 1.024 us * 2^timeout, 0..24
+  uint8_t timeout = 14;           // 1.024 us * 2^timeout, 0..24
   uint8_t retry_linear = 7;       // 0..7
   uint8_t retry_exponential = 7;  // 0..25, 25: for ever
-  bool trim_nack = true;       // as responder: answers trimmed packets with NACKs
-  bool peer_trim_nack = true;  // else data is sent in class NO_TRIM
+  bool trim_nack = true;          // as responder: answers trimmed packets with NACKs
+  bool peer_trim_nack = true;     // else data is sent in class NO_TRIM
   bool dynamic_mpr = false;
 
   std::shared_ptr<const path::Profile> profile;  // null: the node's own

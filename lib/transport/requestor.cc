@@ -39,7 +39,7 @@ void Requestor::stop(RequestorEnvironment env) {
   inflight_ = 0;
   resend_head_ = resend_tail_ = 0;
   timeout_deadline_ = kNever;
-  tail_probe_wanted_ = false;
+  tail_probe_wanted_ = ev_probe_wanted_ = false;
   for (Probe& probe : probes_) probe = Probe{};
 }
 
@@ -85,8 +85,7 @@ bool Requestor::can_send(const RequestorEnvironment& env) const {
 
 bool Requestor::blocked_by_cc(const RequestorEnvironment& env) const {
   return !env.cc.may_send(path_mtu_ + wire::kIpv6Size + wire::kUdpSize + wire::kBthSize +
-                          wire::kMethSize + wire::kTsethSize + wire::kRethSize +
-                          wire::kIcrcSize);
+                          wire::kMethSize + wire::kTsethSize + wire::kRethSize + wire::kIcrcSize);
 }
 
 // Gives the next queued request its PSNs and sequence numbers.
@@ -143,7 +142,7 @@ void Requestor::fill_headers(Psn psn, const PacketRecord& rec, bool first_send, 
   write.va = request.length == 0 ? request.remote_va : request.remote_va + offset;
   write.rkey = request.rkey;
   write.dma_length = request.length;
-  write.immediate = request.immediate;
+  write.immediate = wire::has_immediate(bth.opcode) ? request.immediate : 0;
   out.headers.body = write;
 
   out.payload_size = size;

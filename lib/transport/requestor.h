@@ -90,7 +90,7 @@ class Requestor {
     wire::TransportHeaders headers;
     path::EvIndex ev = path::kNoEv;
   };
-  bool wants_probe(Time now, const RequestorEnvironment& env) const;
+  bool wants_probe() const { return tail_probe_wanted_ || ev_probe_wanted_; }
   bool next_probe(Time now, path::PortMask room, RequestorEnvironment env, ProbePacket& out);
 
   // --- completion ---
@@ -110,7 +110,9 @@ class Requestor {
   void free_finished() { queue_->free_up_to(finished_); }
   bool failed() const { return failure_.has_value(); }
   // The request that failed has not been reported yet (a port still holds its buffers).
-  bool failure_pending() const { return failure_ && failure_->request == finished_ && finished_ != queue_->published(); }
+  bool failure_pending() const {
+    return failure_ && failure_->request == finished_ && finished_ != queue_->published();
+  }
   RequestStatus failure() const { return failure_->status; }
   void fail_oldest(RequestStatus status);  // unless failed already
 
@@ -129,7 +131,7 @@ class Requestor {
   };
   struct Probe {
     uint16_t id = 0;
-    Time sent_at = Time::min();  // min: free slot
+    Time sent_at = kLongAgo;  // kLongAgo: free slot
     path::EvIndex ev = path::kNoEv;
     uint32_t send_order = 0;
     bool of_ev = false;  // asked to bring an EV back, else for the tail
@@ -157,7 +159,7 @@ class Requestor {
                      RequestorEnvironment env);
   void declare_lost(Time now, Psn psn, RequestorEnvironment env, bool penalize_path);
   void note_progress();
-  void note_spurious_resend(Time now, RequestorEnvironment env);
+  void grow_reorder_window(Time now);
   Duration timeout_after(uint32_t expiries) const;
   uint32_t attempts(const PacketRecord& rec) const {
     return rec.epoch == progress_epoch_ ? rec.attempts : 0;
@@ -201,12 +203,12 @@ class Requestor {
   uint16_t src_context_ = 0;
   bool running_ = false;
 
-  Psn next_psn_;     // first PSN never sent
-  Psn una_;          // oldest PSN not known to have arrived; cack_psn + 1
-  uint32_t started_ = 0;  // requests below this position have been given PSNs
-  bool current_open_ = false;    // request started_ - 1 has packets left to send
-  uint32_t acked_ = 0;    // requests below have been acknowledged at transport level
-  uint32_t finished_ = 0; // requests below have been reported and freed
+  Psn next_psn_;               // first PSN never sent
+  Psn una_;                    // oldest PSN not known to have arrived; cack_psn + 1
+  uint32_t started_ = 0;       // requests below this position have been given PSNs
+  bool current_open_ = false;  // request started_ - 1 has packets left to send
+  uint32_t acked_ = 0;         // requests below have been acknowledged at transport level
+  uint32_t finished_ = 0;      // requests below have been reported and freed
   Msn next_msn_;
   RqMsn next_rqmsn_;
   uint32_t wimm_unacked_ = 0;
@@ -215,29 +217,29 @@ class Requestor {
   uint32_t buffers_held_ = 0;
 
   uint32_t send_order_ = 0;
-  int64_t inflight_ = 0;          // this QP's share of the controller's
-  uint64_t nominal_new_sent_ = 0; // distinct data, nominal bytes
-  uint32_t rcvd_units_ = 0;       // largest rcvd_bytes seen (256-byte units, 24 bits)
+  int64_t inflight_ = 0;           // this QP's share of the controller's
+  uint64_t nominal_new_sent_ = 0;  // distinct data, nominal bytes
+  uint32_t rcvd_units_ = 0;        // largest rcvd_bytes seen (256-byte units, 24 bits)
 
   Duration base_rtt_;  // configured
   Duration srtt_, min_rtt_;
   bool rtt_measured_ = false;
   uint32_t reorder_steps_ = 1;  // reorder window in quarters of the smallest RTT
-  Time last_reorder_step_ = Time::min() + std::chrono::hours(1);
-  Time reorder_calm_{};         // the window shrinks a step when nothing was spurious until then
-  Time newest_arrival_ = Time::min();  // send time of the newest thing known to have got through
-  Time last_activity_{};        // last send, or acknowledgement that told something
+  Time last_reorder_step_ = kLongAgo;
+  Time reorder_calm_{};  // the window shrinks a step when nothing was spurious until then
+  Time newest_arrival_ = kLongAgo;  // send time of the newest thing known to have got through
+  Time last_activity_{};            // last send, or acknowledgement that told something
   Time timeout_deadline_ = kNever;  // never later than the earliest packet's
   uint8_t timeout_ = 0, retry_linear_ = 0, retry_exponential_ = 0;
   uint32_t progress_epoch_ = 0;
-  Time last_nack_attempt_ = Time::min() + std::chrono::hours(1);
+  Time last_nack_attempt_ = kLongAgo;
 
   Probe probes_[kProbes];
   uint16_t next_probe_id_ = 1;
   uint8_t tail_probes_ = 0;  // since something was heard
   uint32_t ack_probe_attempts_ = 0;
-  bool tail_probe_wanted_ = false;
-  Time last_ev_probe_ = Time::min() + std::chrono::hours(1);
+  bool tail_probe_wanted_ = false, ev_probe_wanted_ = false;
+  Time last_ev_probe_ = kLongAgo;
   uint32_t ev_probes_out_ = 0;
   Time oldest_ev_probe_ = kNever;  // never later than the true one
 };

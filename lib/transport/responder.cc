@@ -92,8 +92,7 @@ Outcome Responder::on_data(const wire::Packet& packet, Memory& memory) {
   }
 
   const auto length = static_cast<uint32_t>(packet.payload.size());
-  const bool full_size =
-      bth.opcode == Opcode::kWriteFirst || bth.opcode == Opcode::kWriteMiddle;
+  const bool full_size = bth.opcode == Opcode::kWriteFirst || bth.opcode == Opcode::kWriteMiddle;
   const bool valid = length <= path_mtu_ && (!full_size || length == path_mtu_) &&
                      (wire::starts_message(bth.opcode) || length > 0);
   const bool with_immediate = wire::has_immediate(bth.opcode);
@@ -105,9 +104,8 @@ Outcome Responder::on_data(const wire::Packet& packet, Memory& memory) {
 
   Outcome outcome = Outcome::accepted_data;
   uint8_t flags = (wire::starts_message(bth.opcode) ? kStarts : 0) |
-                  (wire::ends_message(bth.opcode) ? kEnds : 0) |
-                  (with_immediate ? kImmediate : 0) | (bth.solicited ? kSolicited : 0) |
-                  (bth.ack_request ? kAckRequest : 0);
+                  (wire::ends_message(bth.opcode) ? kEnds : 0) | (with_immediate ? kImmediate : 0) |
+                  (bth.solicited ? kSolicited : 0) | (bth.ack_request ? kAckRequest : 0);
   if (!valid) {
     flags |= kInvalid;
     outcome = Outcome::rejected_invalid;
@@ -337,8 +335,7 @@ Responder::Output Responder::take_output(Qpn local, Qpn remote) {
       sack_due_ = sack_now_ = false;
     }
     const int32_t offset = trigger.psn - cack_;
-    sack.ack_psn_offset = static_cast<int16_t>(
-        std::clamp<int32_t>(offset, INT16_MIN, INT16_MAX));
+    sack.ack_psn_offset = static_cast<int16_t>(std::clamp<int32_t>(offset, INT16_MIN, INT16_MAX));
   }
   // Any SACK reports the whole state, so it serves whoever asked for one.
   bytes_since_sack_ = 0;

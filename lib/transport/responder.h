@@ -95,15 +95,15 @@ class Responder {
   ResponderConfig config_;
   const void* protection_domain_ = nullptr;
   uint32_t path_mtu_ = 0;
-  int32_t window_ = 0;     // PSNs tracked above cack_
-  uint32_t ring_mask_ = 0; // ring of PSN slots, a power of two >= window_
+  int32_t window_ = 0;      // PSNs tracked above cack_
+  uint32_t ring_mask_ = 0;  // ring of PSN slots, a power of two >= window_
   uint32_t max_wimm_dest_ = 0;
   bool trim_nack_ = true;
   bool dynamic_mpr_ = false;
   uint8_t mpr_dest_ = 0;
 
-  Psn cack_;     // every PSN up to and including it has arrived
-  Psn highest_;  // newest that has arrived, >= cack_
+  Psn cack_;                   // every PSN up to and including it has arrived
+  Psn highest_;                // newest that has arrived, >= cack_
   uint32_t out_of_order_ = 0;  // arrived above cack_
   uint64_t rcvd_bytes_ = 0;    // nominal, new data only
   std::vector<uint64_t> bitmap_;
@@ -116,13 +116,13 @@ class Responder {
   uint64_t message_bytes_ = 0;
   uint32_t stashed_immediates_ = 0;  // arrived, not yet processed
   std::optional<Nak> nak_;
-  Time last_nak_{Time::min()};
+  Time last_nak_ = kLongAgo;
 
   // Acknowledgements due.
   Psn acked_psn_;  // last PSN of the newest processed message
   Msn acked_msn_;
   bool has_processed_ = false;  // acked_psn_ is valid
-  bool ack_pending_ = false;  // processed and not yet acknowledged
+  bool ack_pending_ = false;    // processed and not yet acknowledged
   bool ack_now_ = false;
   bool nak_now_ = false;
   bool sack_now_ = false;

@@ -6,13 +6,20 @@ namespace softmrc::transport {
 
 const char* name(RequestStatus status) {
   switch (status) {
-    case RequestStatus::kSuccess: return "success";
-    case RequestStatus::kLocalProtectionError: return "local protection error";
-    case RequestStatus::kRemoteInvalidRequest: return "remote invalid request";
-    case RequestStatus::kRemoteAccessError: return "remote access error";
-    case RequestStatus::kRemoteOperationError: return "remote operation error";
-    case RequestStatus::kRetryExceeded: return "retries exceeded";
-    case RequestStatus::kFlushed: return "flushed";
+    case RequestStatus::kSuccess:
+      return "success";
+    case RequestStatus::kLocalProtectionError:
+      return "local protection error";
+    case RequestStatus::kRemoteInvalidRequest:
+      return "remote invalid request";
+    case RequestStatus::kRemoteAccessError:
+      return "remote access error";
+    case RequestStatus::kRemoteOperationError:
+      return "remote operation error";
+    case RequestStatus::kRetryExceeded:
+      return "retries exceeded";
+    case RequestStatus::kFlushed:
+      return "flushed";
   }
   return "unknown";
 }

@@ -64,7 +64,7 @@ class SendQueue {
   // Application side. reserve() gives the next free slot, or nullptr when the queue is full;
   // publish() makes all reserved slots since the last publish visible to the worker.
   SendRequest* reserve();
-  std::span<Segment> segments(SendRequest* request);   // max_segments() entries
+  std::span<Segment> segments(SendRequest* request);     // max_segments() entries
   std::span<uint8_t> inline_data(SendRequest* request);  // max_inline() bytes
   void publish();
 
@@ -90,8 +90,8 @@ class ReceiveQueue {
  public:
   explicit ReceiveQueue(uint32_t capacity);
   uint32_t capacity() const { return capacity_; }
-  bool post(uint64_t wr_id);          // application; false: full
-  bool take(uint64_t* wr_id);         // worker; false: none posted
+  bool post(uint64_t wr_id);   // application; false: full
+  bool take(uint64_t* wr_id);  // worker; false: none posted
 
  private:
   uint32_t capacity_, mask_;

@@ -91,7 +91,7 @@ int QueuePair::destroy(QueuePair* qp) {
   }
   const bool drained = qp->drain();
   qp->worker_.with_core([&](transport::Core& core, Time now) {
-    core.destroy_qp(now, qp->core_qp_);
+    core.destroy_qp(qp->core_qp_);
     qp->core_qp_ = nullptr;
   });
   // No worker knows the QP any more: what it has put into the CQs is all there will be.
