@@ -143,14 +143,11 @@ wire::Outcome Router::accept(PortId port, const wire::Packet& packet) const {
 bool Router::ends_at(const LocalPort& port, const IpAddress& outer_dst) const {
   if (std::ranges::find(port.outer, outer_dst) != port.outer.end()) return true;
   if (!back_to_back_) return false;
-  // Walk the container as the missing switches would have.
-  for (const Block& block : blocks_) {
-    if (!has_block(block.format, block.block, outer_dst)) continue;
-    IpAddress walked = outer_dst;
-    while (usid_count(block.format, walked) > 1) walked = shift(block.format, walked);
-    if (walked == compose(block.format, block.block, {{port.downlink_usid}})) return true;
-  }
-  return false;
+  // Where the walk over the missing switches would have ended: at the container's last uSID.
+  return std::ranges::any_of(blocks_, [&](const Block& b) {
+    return has_block(b.format, b.block, outer_dst) &&
+           last_usid(b.format, outer_dst) == port.downlink_usid;
+  });
 }
 
 bool Router::is_ours(const IpAddress& gid) const {

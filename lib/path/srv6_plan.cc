@@ -58,7 +58,7 @@ Srv6Plan::Containers Srv6Plan::containers(const Entry& entry, uint16_t downlink_
   Containers result = planes_[entry.port.value() - 1u].containers;
   // [D] The EV universe is as wide as the widest template; under a template with a single path
   // (destination on our own T0) all of a plane's EVs name that one.
-  const uint32_t uplink = entry.number % uplinks_;
+  const uint32_t uplink = entry.number < uplinks_ ? entry.number : entry.number % uplinks_;
   for (const Slot& slot : slots_) {
     uint16_t bits = deposit_bits(uplink, slot.uplink_mask);
     if (slot.role == Role::kDownlink) bits |= downlink_usid;

@@ -13,10 +13,11 @@ namespace softmrc::path {
 IpAddress compose(UsidFormat format, const IpAddress& block, std::span<const uint16_t> usids) {
   assert(usids.size() <= usid_capacity(format));
   IpAddress container;
-  const size_t start = block_bytes(format);
-  std::copy_n(block.bytes.begin(), start, container.bytes.begin());
-  for (size_t i = 0; i < usids.size(); ++i) {
-    store_be16(container.bytes.data() + start + 2 * i, usids[i]);
+  size_t at = block_bytes(format);
+  std::copy_n(block.bytes.begin(), at, container.bytes.begin());
+  for (const uint16_t usid : usids) {
+    container.bytes[at++] = static_cast<uint8_t>(usid >> 8);
+    container.bytes[at++] = static_cast<uint8_t>(usid);
   }
   return container;
 }
@@ -36,6 +37,14 @@ size_t usid_count(UsidFormat format, const IpAddress& container) {
   return count;
 }
 
+uint16_t last_usid(UsidFormat format, const IpAddress& container) {
+  const size_t count = usid_count(format, container);
+  for (size_t i = count; i < usid_capacity(format); ++i) {
+    if (usid_at(format, container, i) != 0) return 0;
+  }
+  return count == 0 ? uint16_t{0} : usid_at(format, container, count - 1);
+}
+
 IpAddress shift(UsidFormat format, const IpAddress& container) {
   IpAddress next = container;
   const auto start = static_cast<ptrdiff_t>(block_bytes(format));
@@ -45,6 +54,9 @@ IpAddress shift(UsidFormat format, const IpAddress& container) {
 }
 
 uint16_t deposit_bits(uint32_t value, uint16_t mask) {
+  // Contiguous masks, the usual ones, take one multiplication per packet.
+  const uint32_t bits = mask, lowest = bits & -bits;
+  if (((bits + lowest) & bits) == 0) return static_cast<uint16_t>(value * lowest & bits);
   uint32_t placed = 0;
   for (uint32_t left = mask; left != 0; left &= left - 1, value >>= 1) {
     if ((value & 1) != 0) placed |= left & -left;

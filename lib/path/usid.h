@@ -23,6 +23,9 @@ bool has_block(UsidFormat format, const IpAddress& block, const IpAddress& conta
 uint16_t usid_at(UsidFormat format, const IpAddress& container, size_t index);
 // uSIDs up to the end of the container, which is the first 0.
 size_t usid_count(UsidFormat format, const IpAddress& container);
+// The uSID a walk over the whole container ends at; 0 if it is empty, or if anything but zeros
+// follows its end, since then the walk would not arrive.
+uint16_t last_usid(UsidFormat format, const IpAddress& container);
 // What a switch's uN behaviour does to a destination whose first uSID is its own: the bits behind
 // the block move left by one uSID, zeros enter at the right.
 IpAddress shift(UsidFormat format, const IpAddress& container);

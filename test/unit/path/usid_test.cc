@@ -34,6 +34,13 @@ TEST_CASE("F1616: seven uSIDs behind a 16-bit block") {
   CHECK(shift(UsidFormat::kF1616, full) == ip("fcbb:2:3:4:5:6:7:0"));
 }
 
+TEST_CASE("a walk ends at the last uSID, if nothing follows the end") {
+  CHECK(last_usid(UsidFormat::kF3216, ip("fcbb:bb00:1:2:3::")) == 3);
+  CHECK(last_usid(UsidFormat::kF3216, ip("fcbb:bb00:1:2:3:4:5:6")) == 6);
+  CHECK(last_usid(UsidFormat::kF3216, ip("fcbb:bb00:1:0:3::")) == 0);
+  CHECK(last_usid(UsidFormat::kF3216, ip("fcbb:bb00::")) == 0);
+}
+
 TEST_CASE("only the block's own bits are compared") {
   CHECK(has_block(UsidFormat::kF3216, ip("fcbb:bb00::"), ip("fcbb:bb00:1::")));
   CHECK_FALSE(has_block(UsidFormat::kF3216, ip("fcbb:bb00::"), ip("fcbb:bb01:1::")));
