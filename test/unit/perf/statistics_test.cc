@@ -1,4 +1,4 @@
-// Statistics of latency samples: percentiles and moments against values worked out by hand.
+// Statistics of latency samples against values worked out by hand.
 #include "mrc-perf/statistics.h"
 
 #include <catch2/catch.hpp>

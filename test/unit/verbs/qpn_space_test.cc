@@ -1,4 +1,4 @@
-// QP numbers: slots handed to workers in turn, and no number used again soon.
+// QP numbers: distinct, in the slots given, and none used again soon.
 #include "verbs/qpn_space.h"
 
 #include <catch2/catch.hpp>
