@@ -2,26 +2,29 @@
 // unless said otherwise.
 #pragma once
 
-#include <atomic>
-#include <functional>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
-#include <vector>
 
+#include "base/address.h"
+#include "base/types.h"
 #include "config/node_config.h"
+#include "dataplane/error.h"
 #include "dataplane/fault.h"
+#include "dataplane/worker.h"
 #include "path/router.h"
 #include "transport/core.h"
 
 namespace softmrc::dataplane {
 
 struct NodeOptions {
-  std::string pcap_file;        // empty: no capture
-  uint64_t seed = 0;            // of everything random in this node
+  std::string pcap_file;  // empty: no capture
+  uint64_t seed = 0;      // of everything random in this node
 };
 
-// Interfaces the node's workers call: placement and completions come from above (lib/verbs).
+// Interfaces the node's workers call: placement and completions come from above (lib/verbs). Both
+// are called by whoever drives a worker, several at once if there are several workers.
 struct NodeHooks {
   transport::Memory* memory = nullptr;
   transport::Events* events = nullptr;
@@ -29,46 +32,55 @@ struct NodeHooks {
 
 struct PortInfo {
   PortId port;
-  std::string device;       // DPDK name
+  std::string device;  // DPDK name
   std::string driver;
   MacAddress mac;
   bool link_up = false;
   uint64_t rate_mbps = 0;
-  uint32_t mtu = 0;         // L3 bytes
+  uint32_t mtu = 0;  // L3 bytes
   bool mtu_from_driver = false;
   bool zero_copy = false;
 };
 
-class Worker;
-
 class Node {
  public:
   // Starts EAL if nobody has, opens the ports, makes the workers, starts their threads. Throws
-  // NodeError naming the port or setting that failed (candidates listed).
+  // NodeError naming the port or setting that failed (candidates listed). A port whose peer is not
+  // there yet is down, and comes up by itself when it is.
   Node(const config::NodeConfig& config, const NodeHooks& hooks, const NodeOptions& options);
+  // Sends what is still to be sent (briefly), then closes. No other thread may be inside.
   ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
 
   const config::NodeConfig& config() const;
   const path::Router& router() const;
+  bool inline_progress() const;
   size_t worker_count() const;
   Worker& worker(size_t index);
-  Worker& worker_of(Qpn qpn);  // slot (low 16 bits) modulo worker_count()
+  Worker& worker_of(Qpn qpn);               // slot (low 16 bits) modulo worker_count()
   std::span<const PortInfo> ports() const;  // snapshot at start; link state: port_up()
   bool port_up(PortId port) const;
 
   FaultInjector& faults();  // at the packet boundary of this node's ports, both directions
 
-  // Sums over workers and ports.
-  transport::CoreCounters counters() const;
+  // Sums over workers and ports. Takes each worker in turn.
+  transport::CoreCounters counters();
   struct PortCounters {
-    uint64_t rx_packets = 0, tx_packets = 0, rx_bytes = 0, tx_bytes = 0;
-    uint64_t imissed = 0, ierrors = 0, rx_nombuf = 0, tx_full = 0;
+    uint64_t rx_packets = 0, tx_packets = 0, rx_bytes = 0, tx_bytes = 0;  // frames without FCS
+    uint64_t imissed = 0, ierrors = 0, rx_nombuf = 0;  // DPDK's, by their names there
+    uint64_t tx_full = 0;     // bursts the port did not take whole (the rest was sent later)
+    uint64_t tx_dropped = 0;  // frames given up because the port went down
   };
   PortCounters port_counters(PortId port) const;
 
   // Blocks until every buffer that was with a port when it was called is back (deregistering
   // memory). False after `timeout`.
   bool drain_transmit(Duration timeout);
+
+ private:
+  struct Impl;
+  const std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace softmrc::dataplane

@@ -1,0 +1,211 @@
+#include "dataplane/engine.h"
+
+#include <rte_errno.h>
+#include <rte_mbuf.h>
+#include <rte_prefetch.h>
+#include <rte_ring.h>
+
+#include <algorithm>
+#include <string>
+
+#include "dataplane/error.h"
+#include "wire/layout.h"
+
+namespace softmrc::dataplane {
+
+// ---- inboxes ----
+
+Inboxes::Inboxes(size_t workers) {
+  constexpr unsigned kCapacity = 4096;
+  static std::atomic<unsigned> serial{0};
+  for (size_t i = 0; i < workers; ++i) {
+    const std::string name = "softmrc_inbox_" + std::to_string(serial++);
+    rings_.push_back(rte_ring_create(name.c_str(), kCapacity, SOCKET_ID_ANY, RING_F_SC_DEQ));
+    if (rings_.back() == nullptr) {
+      throw NodeError("no memory for a worker's inbox: " + std::string(rte_strerror(rte_errno)));
+    }
+  }
+}
+
+Inboxes::~Inboxes() {
+  std::array<rte_mbuf*, kBurst> packets;
+  for (size_t i = 0; i < rings_.size(); ++i) {
+    while (const size_t count = take(i, packets))
+      rte_pktmbuf_free_bulk(packets.data(), static_cast<unsigned>(count));
+    rte_ring_free(rings_[i]);
+  }
+}
+
+bool Inboxes::put(size_t worker, rte_mbuf* packet) {
+  return rte_ring_enqueue(rings_[worker], packet) == 0;
+}
+
+size_t Inboxes::take(size_t worker, std::span<rte_mbuf*> out) {
+  return rte_ring_dequeue_burst(rings_[worker], reinterpret_cast<void**>(out.data()),
+                                static_cast<unsigned>(out.size()), nullptr);
+}
+
+// ---- the engine ----
+
+Engine::Engine(const EngineSetup& setup)
+    : index_(setup.index),
+      router_(setup.router),
+      ports_(setup.ports),
+      inboxes_(setup.inboxes),
+      loans_(setup.loans),
+      parse_options_{.udp_port = setup.config.udp_port,
+                     .classes = setup.config.classes,
+                     .verify_icrc = false},  // the core does, once it knows the QP
+      core_(setup.core, setup.router, setup.memory, setup.events, setup.seed),
+      builder_(setup.pool, setup.data_room,
+               static_cast<uint32_t>(setup.config.mtu + wire::kEthernetSize), setup.loans),
+      linear_(UINT16_MAX),
+      outgoing_(kBurst) {
+  for (const std::unique_ptr<Port>& port : ports_) {
+    const config::PlaneConfig& plane = setup.config.planes[planes_.size()];
+    planes_.push_back(
+        {.src = port->mac(), .dst = plane.gateway_mac, .lend = setup.lends[planes_.size()]});
+    const auto workers = static_cast<uint16_t>(inboxes_.size());
+    for (uint16_t queue = 0; queue < port->rx_queues(); ++queue) {
+      if (queue % workers != index_) continue;
+      rx_queues_.push_back(
+          std::make_unique<RxQueue>(*port, queue, setup.faults, index_, setup.pool, setup.capture));
+    }
+    const bool shared = port->tx_queues() < workers && !port->tx_queues_shareable();
+    tx_queues_.push_back(
+        std::make_unique<TxQueue>(*port, static_cast<uint16_t>(index_ % port->tx_queues()), shared,
+                                  setup.faults, index_, setup.pool, setup.capture));
+    port_up_[planes_.size() - 1] = true;  // the core's assumption; the first loop corrects it
+  }
+}
+
+Engine::~Engine() = default;
+
+bool Engine::run_once(Time now, Doorbells& doorbells) {
+  bool work = watch_ports(now);
+  work |= take_doorbells(now, doorbells);
+  work |= receive(now);
+  work |= take_handed_over(now);
+  if (work) core_.end_of_burst(now);
+  work |= collect_released(now);
+  work |= transmit(now);
+  return work;
+}
+
+bool Engine::watch_ports(Time now) {
+  bool changed = false;
+  for (size_t i = 0; i < ports_.size(); ++i) {
+    const bool up = ports_[i]->up();
+    if (up == port_up_[i]) continue;
+    port_up_[i] = up;
+    core_.port_state(now, ports_[i]->port(), up);
+    changed = true;
+  }
+  return changed;
+}
+
+bool Engine::take_doorbells(Time now, Doorbells& doorbells) {
+  return doorbells.take([&](Qpn qpn) { core_.doorbell(now, qpn); });
+}
+
+bool Engine::receive(Time now) {
+  bool work = false;
+  std::array<rte_mbuf*, 2 * kBurst> packets;
+  for (const std::unique_ptr<RxQueue>& queue : rx_queues_) {
+    const size_t count = queue->poll(now, packets);
+    for (size_t i = 0; i < std::min<size_t>(count, 2); ++i)
+      rte_prefetch0(rte_pktmbuf_mtod(packets[i], void*));
+    for (size_t i = 0; i < count; ++i) {
+      if (i + 2 < count) rte_prefetch0(rte_pktmbuf_mtod(packets[i + 2], void*));
+      handle(now, queue->port(), packets[i]);
+    }
+    work |= count > 0;
+  }
+  return work;
+}
+
+bool Engine::take_handed_over(Time now) {
+  if (inboxes_.size() == 1) return false;
+  std::array<rte_mbuf*, kBurst> packets;
+  const size_t count = inboxes_.take(index_, packets);
+  for (size_t i = 0; i < count; ++i) {
+    // Parsed again here: cheaper than carrying the values from core to core.
+    handle(now, PortId(static_cast<uint8_t>(packets[i]->port)), packets[i]);
+  }
+  return count > 0;
+}
+
+// Takes the packet over. Whoever it ends with, it ends in one counted outcome.
+void Engine::handle(Time now, PortId port, rte_mbuf* packet) {
+  const std::optional<std::span<const uint8_t>> frame = frame_of(packet);
+  if (!frame) {
+    core_.count_drop(wire::Outcome::drop_bad_length);
+  } else if (const wire::ParseResult parsed = wire::parse(*frame, parse_options_, packet_);
+             !parsed.ok) {
+    core_.count_drop(parsed.drop);
+  } else if (const wire::Outcome verdict = router_.accept(port, packet_); wire::is_drop(verdict)) {
+    core_.count_drop(verdict);
+  } else if (const size_t owner = owner_of(packet_); owner == index_) {
+    core_.receive(now, port, packet_, *frame);
+  } else {
+    packet->port = port.value();
+    if (inboxes_.put(owner, packet)) return;
+    core_.count_drop(wire::Outcome::drop_overload);
+  }
+  rte_pktmbuf_free(packet);
+}
+
+// The frame in one piece; nullopt: larger than any frame of ours.
+std::optional<std::span<const uint8_t>> Engine::frame_of(const rte_mbuf* packet) {
+  if (packet->pkt_len > linear_.size()) return std::nullopt;
+  const void* data = rte_pktmbuf_read(packet, 0, packet->pkt_len, linear_.data());
+  return std::span(static_cast<const uint8_t*>(data), packet->pkt_len);
+}
+
+// [D] Endpoint operations belong to no QP; worker 0 answers them.
+size_t Engine::owner_of(const wire::Packet& packet) const {
+  const Qpn qpn = packet.transport.bth.dest_qp;
+  return qpn == kEndpointQpn ? 0 : (qpn.value() & 0xFFFF) % inboxes_.size();
+}
+
+bool Engine::collect_released(Time now) {
+  return loans_ != nullptr &&
+         loans_->collect([&](transport::Token token) { core_.released(now, token); });
+}
+
+bool Engine::transmit(Time now) {
+  const size_t count = poll_core(now);
+  for (transport::TxPacket& packet : std::span(outgoing_).first(count)) {
+    const size_t plane = packet.port.value() - 1u;
+    const PacketBuilder::Built built = builder_.build(planes_[plane], packet);
+    tx_queues_[plane]->push(built.frame);
+    if (built.token_free && packet.token != 0) core_.released(now, packet.token);
+  }
+  bool work = count > 0;
+  for (const std::unique_ptr<TxQueue>& queue : tx_queues_) work |= queue->flush(now);
+  return work;
+}
+
+// Takes from the core what ports have room for and mbufs are at hand for.
+size_t Engine::poll_core(Time now) {
+  for (size_t i = 0; i < tx_queues_.size(); ++i) room_[i] = tx_queues_[i]->room();
+  if (!core_.wants_to_send() && core_.next_deadline() > now) return 0;
+  const size_t packets = builder_.prepare(outgoing_.size());
+  return core_.poll(now, std::span(room_).first(tx_queues_.size()),
+                    std::span(outgoing_).first(packets));
+}
+
+Time Engine::next_deadline() const {
+  if (!sent_all()) return Time::min();
+  Time next = core_.next_deadline();
+  for (const auto& queue : rx_queues_) next = std::min(next, queue->next_release());
+  for (const auto& queue : tx_queues_) next = std::min(next, queue->next_release());
+  return next;
+}
+
+bool Engine::sent_all() const {
+  return !core_.wants_to_send() && std::all_of(tx_queues_.begin(), tx_queues_.end(),
+                                               [](const auto& queue) { return queue->empty(); });
+}
+
+}  // namespace softmrc::dataplane

@@ -1,0 +1,156 @@
+#include "dataplane/packet_builder.h"
+
+#include <rte_mbuf.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "dataplane/zero_copy.h"
+#include "wire/codec.h"
+
+namespace softmrc::dataplane {
+
+namespace {
+
+constexpr uint32_t kMinFrame = 60;  // Ethernet, without FCS
+// [D] Lending costs some 100 ns of bookkeeping; below this, and for scattered payload, copying is
+// cheaper.
+constexpr uint32_t kMinLent = 1024;
+constexpr uint8_t kMaxLentSegments = 2;
+constexpr size_t kLentMbufs = 1 + kMaxLentSegments + 1;
+
+}  // namespace
+
+// A frame under construction.
+class PacketBuilder::Chain {
+ public:
+  explicit Chain(PacketBuilder& builder) : builder_(builder), head_(builder.take()), last_(head_) {}
+
+  rte_mbuf* head() const { return head_; }
+  uint32_t size() const { return head_->pkt_len; }
+
+  // Room for the headers, which stand in one piece; commit what was written.
+  uint8_t* front() { return rte_pktmbuf_mtod(head_, uint8_t*); }
+  void commit(size_t size) { grow(static_cast<uint32_t>(size)); }
+
+  // Appends a copy, over further mbufs if need be, and calls `copied(piece)` for each piece of it.
+  template <typename Copied>
+  void append(const uint8_t* data, uint32_t size, const Copied& copied) {
+    while (size > 0) {
+      if (last_->data_len == builder_.data_room_) attach(builder_.take());
+      uint8_t* to = rte_pktmbuf_mtod_offset(last_, uint8_t*, last_->data_len);
+      const uint32_t piece = std::min<uint32_t>(size, builder_.data_room_ - last_->data_len);
+      std::memcpy(to, data, piece);
+      copied(std::span<const uint8_t>(to, piece));
+      grow(piece);
+      data += piece;
+      size -= piece;
+    }
+  }
+  void append(const uint8_t* data, uint32_t size) {
+    append(data, size, [](std::span<const uint8_t>) {});
+  }
+
+  void append_lent(const transport::Segment& segment, rte_mbuf_ext_shared_info* loan) {
+    rte_mbuf* mbuf = builder_.take();
+    // Read only: nobody writes through an external buffer of ours.
+    auto* data = const_cast<uint8_t*>(segment.data);
+    rte_pktmbuf_attach_extbuf(mbuf, data, reinterpret_cast<rte_iova_t>(data),
+                              static_cast<uint16_t>(segment.length), loan);
+    attach(mbuf);
+    grow(segment.length);
+  }
+  void begin_mbuf() { attach(builder_.take()); }
+
+ private:
+  void attach(rte_mbuf* mbuf) {
+    last_->next = mbuf;
+    last_ = mbuf;
+    ++head_->nb_segs;
+  }
+  void grow(uint32_t size) {
+    last_->data_len = static_cast<uint16_t>(last_->data_len + size);
+    head_->pkt_len += size;
+  }
+
+  PacketBuilder& builder_;
+  rte_mbuf* const head_;
+  rte_mbuf* last_;
+};
+
+PacketBuilder::PacketBuilder(rte_mempool* pool, uint32_t data_room, uint32_t max_frame,
+                             ZeroCopyLoans* loans)
+    : pool_(pool),
+      data_room_(data_room),
+      mbufs_per_packet_(std::max<size_t>((max_frame + data_room - 1) / data_room,
+                                         loans == nullptr ? 1 : kLentMbufs)),
+      loans_(loans) {}
+
+PacketBuilder::~PacketBuilder() {
+  rte_pktmbuf_free_bulk(stock_.data(), static_cast<unsigned>(stock_.size()));
+}
+
+size_t PacketBuilder::prepare(size_t packets) {
+  const size_t want = packets * mbufs_per_packet_;
+  const size_t have = stock_.size();
+  if (have < want) {
+    stock_.resize(want);  // allocates the first time only
+    if (rte_pktmbuf_alloc_bulk(pool_, stock_.data() + have, static_cast<unsigned>(want - have)) !=
+        0) {
+      stock_.resize(have);
+    }
+  }
+  return std::min(packets, stock_.size() / mbufs_per_packet_);
+}
+
+rte_mbuf* PacketBuilder::take() {
+  rte_mbuf* mbuf = stock_.back();
+  stock_.pop_back();
+  return mbuf;
+}
+
+PacketBuilder::Built PacketBuilder::build(const Plane& plane, transport::TxPacket& packet) {
+  packet.net.src_mac = plane.src;
+  packet.net.dst_mac = plane.dst;
+  Chain chain(*this);
+  wire::Icrc icrc;
+  chain.commit(
+      wire::build_headers(packet.net, packet.transport, packet.payload_size, chain.front(), icrc));
+  const bool lent = plane.lend && lend_payload(packet, chain, icrc);
+  if (!lent) copy_payload(packet, chain, icrc);
+
+  std::array<uint8_t, wire::kMaxTailSize> tail;
+  const size_t tail_size = wire::build_tail(packet.payload_size, icrc, tail.data());
+  chain.append(tail.data(), static_cast<uint32_t>(tail_size));
+  if (chain.size() < kMinFrame) {
+    static constexpr std::array<uint8_t, kMinFrame> kZeros{};
+    chain.append(kZeros.data(), kMinFrame - chain.size());
+  }
+  return {chain.head(), !lent};
+}
+
+void PacketBuilder::copy_payload(const transport::TxPacket& packet, Chain& chain,
+                                 wire::Icrc& icrc) {
+  for (uint8_t i = 0; i < packet.segment_count; ++i) {
+    const transport::Segment& segment = packet.segments[i];
+    chain.append(segment.data, segment.length, [&icrc](std::span<const uint8_t> piece) {
+      icrc.update(piece.data(), piece.size());
+    });
+  }
+}
+
+bool PacketBuilder::lend_payload(const transport::TxPacket& packet, Chain& chain,
+                                 wire::Icrc& icrc) {
+  if (packet.payload_size < kMinLent || packet.segment_count > kMaxLentSegments) return false;
+  rte_mbuf_ext_shared_info* loan = loans_->begin(packet.token, packet.segment_count);
+  if (loan == nullptr) return false;
+  for (uint8_t i = 0; i < packet.segment_count; ++i) {
+    chain.append_lent(packet.segments[i], loan);
+    icrc.update(packet.segments[i].data, packet.segments[i].length);
+  }
+  chain.begin_mbuf();  // for pad and ICRC
+  return true;
+}
+
+}  // namespace softmrc::dataplane

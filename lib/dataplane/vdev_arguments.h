@@ -1,0 +1,31 @@
+// What this project must know about the arguments of DPDK's virtual devices.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace softmrc::dataplane {
+
+inline constexpr const char* kMemif = "net_memif";
+inline constexpr const char* kAfPacket = "net_af_packet";
+
+// Value of `key` in "key=value,key=value"; "" if absent.
+std::string argument(const std::string& arguments, const char* key);
+
+namespace memif {
+bool is_client(const std::string& arguments);
+// Its mbufs are lent to the peer by their place in DPDK's memory.
+bool is_zero_copy(const std::string& arguments);
+// A server that was killed leaves its socket behind, where the next one could not listen. Removes
+// it if nobody listens there.
+void remove_stale_socket(const std::string& arguments);
+}  // namespace memif
+
+namespace af_packet {
+// Bytes the driver wants an mbuf to hold: a slot of its ring without its own header.
+uint32_t mbuf_room(const std::string& arguments);
+// Throws NodeError, with the numbers, unless interface MTU, framesz and mbufs take whole frames.
+void check(const std::string& arguments, uint32_t mtu, uint32_t frame, uint32_t data_room);
+}  // namespace af_packet
+
+}  // namespace softmrc::dataplane

@@ -1,0 +1,139 @@
+#include "dataplane/worker_thread.h"
+
+#include <pthread.h>
+#include <rte_lcore.h>
+#include <rte_pause.h>
+#include <sched.h>
+#include <spdlog/spdlog.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <cstring>
+#include <future>
+
+#include "dataplane/clock.h"
+#include "dataplane/error.h"
+
+namespace softmrc::dataplane {
+
+namespace {
+
+using std::chrono::microseconds;
+
+constexpr unsigned kLoopsPerHold = 64;
+
+void pin(int cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<unsigned>(cpu), &set);
+  if (const int error = pthread_setaffinity_np(pthread_self(), sizeof set, &set); error != 0) {
+    throw NodeError("cannot run a worker on core " + std::to_string(cpu) + ": " +
+                    std::strerror(error));
+  }
+}
+
+// An lcore id of DPDK's, reserved by this thread for its worker's drivers. The thread itself
+// carries it only while it drives, like any other.
+class LcoreReservation {
+ public:
+  LcoreReservation() : reserved_(rte_thread_register() == 0), lcore_(rte_lcore_id()) {
+    if (reserved_) {
+      RTE_PER_LCORE(_lcore_id) = LCORE_ID_ANY;
+    } else {
+      spdlog::warn("softmrc: DPDK has no lcore left for a worker: it works without mbuf cache");
+    }
+  }
+  ~LcoreReservation() {
+    if (!reserved_) return;
+    RTE_PER_LCORE(_lcore_id) = lcore_;
+    rte_thread_unregister();
+  }
+  LcoreReservation(const LcoreReservation&) = delete;
+  LcoreReservation& operator=(const LcoreReservation&) = delete;
+  unsigned lcore() const { return reserved_ ? lcore_ : LCORE_ID_ANY; }
+
+ private:
+  const bool reserved_;
+  const unsigned lcore_;
+};
+
+}  // namespace
+
+WorkerThread::WorkerThread(Worker& worker, const WorkerThreadOptions& options)
+    : worker_(worker), options_(options) {
+  std::promise<void> ready;
+  std::future<void> started = ready.get_future();
+  thread_ = std::thread([this, &ready] {
+    pthread_setname_np(pthread_self(), options_.name.substr(0, 15).c_str());
+    prctl(PR_SET_TIMERSLACK, 1000UL);  // ns: short sleeps shall be short
+    try {
+      if (options_.cpu) pin(*options_.cpu);
+    } catch (...) {
+      ready.set_exception(std::current_exception());
+      return;
+    }
+    const LcoreReservation reservation;
+    worker_.set_lcore(reservation.lcore());
+    ready.set_value();
+    if (options_.dedicated) {
+      run_dedicated();
+    } else {
+      run_background();
+    }
+  });
+  try {
+    started.get();
+  } catch (...) {
+    thread_.join();
+    throw;
+  }
+}
+
+WorkerThread::~WorkerThread() {
+  stop_ = true;
+  worker_.wake();
+  thread_.join();
+}
+
+void WorkerThread::run_dedicated() {
+  // Sleeping costs a wake-up: only after some time without work, and, since a packet wakes nobody,
+  // not for long.
+  constexpr microseconds kBeforeSleep{20}, kLongestSleep{50};
+  Time last_work = clock_now();
+  while (!stop_.load(std::memory_order_relaxed)) {
+    if (worker_.drive(kLoopsPerHold)) {
+      if (options_.idle == config::Idle::kSleep) last_work = clock_now();
+      continue;
+    }
+    switch (options_.idle) {
+      case config::Idle::kSleep: {
+        const Time now = clock_now();
+        if (now - last_work > kBeforeSleep)
+          worker_.sleep(now, std::min(worker_.deadline(), now + kLongestSleep));
+        break;
+      }
+      case config::Idle::kSpin:
+        rte_pause();
+        break;
+      default:
+        sched_yield();
+    }
+  }
+}
+
+void WorkerThread::run_background() {
+  constexpr microseconds kShortest{20}, kLongest{1000};
+  Duration interval = kLongest;
+  while (!stop_.load(std::memory_order_relaxed)) {
+    Time now = clock_now();
+    const Time due = std::min(worker_.last_progress() + interval, worker_.deadline());
+    worker_.sleep(now, std::clamp<Time>(due, now + kShortest, now + kLongest));
+    now = clock_now();
+    const bool application_drives = now < worker_.last_progress() + interval;
+    if (application_drives && now < worker_.deadline()) continue;
+    const bool work = worker_.drive(kLoopsPerHold);
+    interval = work ? kShortest : std::min<Duration>(2 * interval, kLongest);
+  }
+}
+
+}  // namespace softmrc::dataplane
