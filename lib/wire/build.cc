@@ -77,7 +77,7 @@ size_t build_headers(const NetworkHeaders& net, const TransportHeaders& transpor
   const uint16_t udp_size = udp_length(transport, payload_size);
 
   Writer writer(out);
-  encode_ethernet({net.dst_mac, net.src_mac, v4 && !net.outer ? kEtherTypeIpv4 : kEtherTypeIpv6},
+  encode_ethernet(net.dst_mac, net.src_mac, v4 && !net.outer ? kEtherTypeIpv4 : kEtherTypeIpv6,
                   writer.next<kEthernetSize>());
   if (net.outer) {
     const size_t inner = udp_size + kIpv6Size;
@@ -95,12 +95,10 @@ size_t build_headers(const NetworkHeaders& net, const TransportHeaders& transpor
   encode_udp({net.src_port, net.dst_port, udp_size}, writer.next<kUdpSize>());
 
   const HeaderSpan<kBthSize> bth = writer.next<kBthSize>();
-  Bth sent = transport.bth;
-  sent.pad_count = pad_count(payload_size);
-  encode_bth(sent, bth);
-  std::visit(BodyEncoder{sent, writer}, transport.body);
+  encode_bth(transport.bth, pad_count(payload_size), bth);
+  std::visit(BodyEncoder{transport.bth, writer}, transport.body);
   // Else the body is not the alternative that the opcode names.
-  assert(writer.at() == bth.data() + kBthSize + extension_size(sent));
+  assert(writer.at() == bth.data() + kBthSize + extension_size(transport.bth));
 
   icrc = Icrc();
   icrc.update_masked(ip, static_cast<size_t>(writer.at() - ip), v4);

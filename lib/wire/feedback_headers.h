@@ -14,8 +14,9 @@ inline void encode_aeth(const AckHeader& a, HeaderSpan<kAethSize> h) {
   put8<0>(h, a.syndrome);
   put24<1>(h, a.msn & 0xFFFFFF);
 }
-inline AckHeader decode_aeth(HeaderView<kAethSize> h) {
-  return {.syndrome = get8<0>(h), .msn = get24<1>(h)};
+inline void decode_aeth(HeaderView<kAethSize> h, AckHeader& a) {
+  a.syndrome = get8<0>(h);
+  a.msn = get24<1>(h);
 }
 
 // ---- SETH, 28 bytes ----
@@ -76,16 +77,16 @@ inline void encode_neth(const NackHeader& n, HeaderSpan<kNethSize> h) {
   put8<17>(h, 0);
   put16<18>(h, n.tx_timestamp);
 }
-inline NackHeader decode_neth(HeaderView<kNethSize> h) {
-  return {.reason = get8<2>(h),
-          .vendor_info = get8<3>(h),
-          .entropy = Ev(get32<4>(h)),
-          .src_context = get16<8>(h),
-          .dst_context = get16<10>(h),
-          .psn = Psn(get24<13>(h)),
-          .cc_type = static_cast<uint8_t>(get8<16>(h) >> 4),
-          .cc_flags = static_cast<uint8_t>(get8<16>(h) & 0xF),
-          .tx_timestamp = get16<18>(h)};
+inline void decode_neth(HeaderView<kNethSize> h, NackHeader& n) {
+  n.reason = get8<2>(h);
+  n.vendor_info = get8<3>(h);
+  n.entropy = Ev(get32<4>(h));
+  n.src_context = get16<8>(h);
+  n.dst_context = get16<10>(h);
+  n.psn = Psn(get24<13>(h));
+  n.cc_type = static_cast<uint8_t>(get8<16>(h) >> 4);
+  n.cc_flags = static_cast<uint8_t>(get8<16>(h) & 0xF);
+  n.tx_timestamp = get16<18>(h);
 }
 
 }  // namespace softmrc::wire

@@ -12,38 +12,22 @@ namespace softmrc::wire {
 // ---- Ethernet ----
 inline constexpr uint16_t kEtherTypeIpv6 = 0x86DD, kEtherTypeIpv4 = 0x0800;
 
-struct Ethernet {
-  MacAddress dst, src;
-  uint16_t ether_type = 0;
-  friend bool operator==(const Ethernet&, const Ethernet&) = default;
-};
-
-inline void encode_ethernet(const Ethernet& eth, HeaderSpan<kEthernetSize> h) {
-  std::memcpy(h.data(), eth.dst.bytes.data(), 6);
-  std::memcpy(h.data() + 6, eth.src.bytes.data(), 6);
-  put16<12>(h, eth.ether_type);
+inline void encode_ethernet(const MacAddress& dst, const MacAddress& src, uint16_t ether_type,
+                            HeaderSpan<kEthernetSize> h) {
+  std::memcpy(h.data(), dst.bytes.data(), 6);
+  std::memcpy(h.data() + 6, src.bytes.data(), 6);
+  put16<12>(h, ether_type);
 }
-inline Ethernet decode_ethernet(HeaderView<kEthernetSize> h) {
-  Ethernet eth;
-  std::memcpy(eth.dst.bytes.data(), h.data(), 6);
-  std::memcpy(eth.src.bytes.data(), h.data() + 6, 6);
-  eth.ether_type = get16<12>(h);
-  return eth;
+inline void decode_ethernet(HeaderView<kEthernetSize> h, MacAddress& dst, MacAddress& src) {
+  std::memcpy(dst.bytes.data(), h.data(), 6);
+  std::memcpy(src.bytes.data(), h.data() + 6, 6);
 }
+inline uint16_t ether_type(HeaderView<kEthernetSize> h) { return get16<12>(h); }
 
 // ---- IPv6 ----
 constexpr uint8_t traffic_class(const IpHeader& ip) {
   return static_cast<uint8_t>(ip.dscp << 2 | static_cast<uint8_t>(ip.ecn));
 }
-constexpr uint8_t ip_version(uint8_t first_byte) { return first_byte >> 4; }
-
-struct Ipv6 {
-  IpHeader ip;
-  uint16_t payload_length = 0;  // everything after these 40 bytes
-  uint8_t next_header = kNextHeaderUdp;
-  friend bool operator==(const Ipv6&, const Ipv6&) = default;
-};
-
 inline void encode_ipv6(const IpHeader& ip, uint16_t payload_length, uint8_t next_header,
                         HeaderSpan<kIpv6Size> h) {
   put32<0>(h,
@@ -54,19 +38,19 @@ inline void encode_ipv6(const IpHeader& ip, uint16_t payload_length, uint8_t nex
   std::memcpy(h.data() + 8, ip.src.bytes.data(), 16);
   std::memcpy(h.data() + 24, ip.dst.bytes.data(), 16);
 }
-inline Ipv6 decode_ipv6(HeaderView<kIpv6Size> h) {
-  Ipv6 v6;
+inline void decode_ipv6(HeaderView<kIpv6Size> h, IpHeader& ip) {
   const uint32_t word = get32<0>(h);
-  v6.ip.dscp = static_cast<uint8_t>(word >> 22 & 0x3F);
-  v6.ip.ecn = static_cast<Ecn>(word >> 20 & 3);
-  v6.ip.flow_label = word & 0xFFFFF;
-  v6.ip.hop_limit = get8<7>(h);
-  std::memcpy(v6.ip.src.bytes.data(), h.data() + 8, 16);
-  std::memcpy(v6.ip.dst.bytes.data(), h.data() + 24, 16);
-  v6.payload_length = get16<4>(h);
-  v6.next_header = get8<6>(h);
-  return v6;
+  ip.dscp = static_cast<uint8_t>(word >> 22 & 0x3F);
+  ip.ecn = static_cast<Ecn>(word >> 20 & 3);
+  ip.flow_label = word & 0xFFFFF;
+  ip.hop_limit = get8<7>(h);
+  std::memcpy(ip.src.bytes.data(), h.data() + 8, 16);
+  std::memcpy(ip.dst.bytes.data(), h.data() + 24, 16);
 }
+inline bool is_valid_ipv6(HeaderView<kIpv6Size> h) { return get8<0>(h) >> 4 == 6; }
+// Everything after these 40 bytes.
+inline uint16_t ipv6_payload_length(HeaderView<kIpv6Size> h) { return get16<4>(h); }
+inline uint8_t ipv6_next_header(HeaderView<kIpv6Size> h) { return get8<6>(h); }
 
 // ---- SRH ----
 // Sent in the reduced form: one segment, last entry 0. What arrives may be longer; its size is
@@ -81,11 +65,9 @@ inline void encode_srh(const Srh& srh, HeaderSpan<kSrhSize> h) {
   put_zero<4, 4>(h);  // last entry 0, flags, tag
   std::memcpy(h.data() + 8, srh.segment.bytes.data(), 16);
 }
-inline Srh decode_srh(HeaderView<kSrhSize> h) {
-  Srh srh;
+inline void decode_srh(HeaderView<kSrhSize> h, Srh& srh) {
   srh.segments_left = get8<3>(h);
   std::memcpy(srh.segment.bytes.data(), h.data() + 8, 16);
-  return srh;
 }
 inline size_t srh_size(HeaderView<kSrhSize> h) { return 8 + size_t{8} * get8<1>(h); }
 // RFC 8754, 4.3.1.1: the entries lie within the header, and segments left names one of them (or, in
@@ -98,12 +80,7 @@ inline bool is_valid_srh(HeaderView<kSrhSize> h) {
 }
 
 // ---- IPv4 ----
-struct Ipv4 {
-  IpHeader ip;  // addresses IPv4-mapped, flow label 0
-  uint16_t total_length = 0;
-  uint8_t protocol = kNextHeaderUdp;
-  friend bool operator==(const Ipv4&, const Ipv4&) = default;
-};
+// As a value its addresses are IPv4-mapped and its flow label is 0.
 
 // One's complement sum of the header: 0xFFFF over a header whose checksum is right.
 inline uint16_t ipv4_sum(HeaderView<kIpv4Size> h) {
@@ -125,23 +102,22 @@ inline void encode_ipv4(const IpHeader& ip, uint16_t total_length, HeaderSpan<kI
   std::memcpy(h.data() + 16, ip.dst.bytes.data() + 12, 4);
   put16<10>(h, static_cast<uint16_t>(~ipv4_sum(h)));
 }
-inline Ipv4 decode_ipv4(HeaderView<kIpv4Size> h) {
+inline void decode_ipv4(HeaderView<kIpv4Size> h, IpHeader& ip) {
   const auto mapped = [](const uint8_t* p) {
     IpAddress a;
     a.bytes[10] = a.bytes[11] = 0xFF;
     std::memcpy(a.bytes.data() + 12, p, 4);
     return a;
   };
-  Ipv4 v4;
-  v4.ip.dscp = get8<1>(h) >> 2;
-  v4.ip.ecn = static_cast<Ecn>(get8<1>(h) & 3);
-  v4.ip.hop_limit = get8<8>(h);
-  v4.ip.src = mapped(h.data() + 12);
-  v4.ip.dst = mapped(h.data() + 16);
-  v4.total_length = get16<2>(h);
-  v4.protocol = get8<9>(h);
-  return v4;
+  ip.dscp = get8<1>(h) >> 2;
+  ip.ecn = static_cast<Ecn>(get8<1>(h) & 3);
+  ip.flow_label = 0;
+  ip.hop_limit = get8<8>(h);
+  ip.src = mapped(h.data() + 12);
+  ip.dst = mapped(h.data() + 16);
 }
+inline uint16_t ipv4_total_length(HeaderView<kIpv4Size> h) { return get16<2>(h); }
+inline uint8_t ipv4_protocol(HeaderView<kIpv4Size> h) { return get8<9>(h); }
 // Version 4, no options, not a fragment, checksum right.
 inline bool is_valid_ipv4(HeaderView<kIpv4Size> h) {
   constexpr uint16_t kMoreFragmentsAndOffset = 0x3FFF;

@@ -62,43 +62,45 @@ class Parser {
   // ---- Ethernet to UDP ----
   ParseResult parse_network() {
     if (left() < kEthernetSize) return drop(Outcome::drop_truncated);
-    const Ethernet eth = decode_ethernet(take<kEthernetSize>());
-    out_.net.dst_mac = eth.dst;
-    out_.net.src_mac = eth.src;
+    const HeaderView<kEthernetSize> eth = take<kEthernetSize>();
+    decode_ethernet(eth, out_.net.dst_mac, out_.net.src_mac);
     out_.net.outer.reset();
     out_.net.srh.reset();
 
     ParseResult r = drop(Outcome::drop_not_ip);
-    if (eth.ether_type == kEtherTypeIpv6) r = parse_ipv6();
-    if (eth.ether_type == kEtherTypeIpv4) r = parse_ipv4();
+    if (ether_type(eth) == kEtherTypeIpv6) r = parse_ipv6();
+    if (ether_type(eth) == kEtherTypeIpv4) r = parse_ipv4();
     return r.ok ? parse_udp() : r;
   }
 
   ParseResult parse_ipv6() {
-    Ipv6 v6;
-    if (const ParseResult r = take_ipv6(v6); !r.ok) return r;
-    if (v6.next_header == kNextHeaderIpv6 || v6.next_header == kNextHeaderRouting) {
-      out_.net.outer = v6.ip;
-      outer_end_ = at_ + v6.payload_length;
-      if (v6.next_header == kNextHeaderRouting) {
+    if (const ParseResult r = check_ipv6(); !r.ok) return r;
+    uint8_t next_header = ipv6_next_header(peek<kIpv6Size>());
+    if (next_header == kNextHeaderIpv6 || next_header == kNextHeaderRouting) {
+      const HeaderView<kIpv6Size> outer = take<kIpv6Size>();
+      decode_ipv6(outer, out_.net.outer.emplace());
+      outer_end_ = at_ + ipv6_payload_length(outer);
+      if (next_header == kNextHeaderRouting) {
         if (const ParseResult r = parse_srh(); !r.ok) return r;
       }
-      if (const ParseResult r = take_ipv6(v6); !r.ok) return r;
+      if (const ParseResult r = check_ipv6(); !r.ok) return r;
+      next_header = ipv6_next_header(peek<kIpv6Size>());
     }
-    if (v6.next_header != kNextHeaderUdp) return drop(Outcome::drop_not_udp);
+    if (next_header != kNextHeaderUdp) return drop(Outcome::drop_not_udp);
+
+    out_.layout.ip = static_cast<uint32_t>(at_);
+    const HeaderView<kIpv6Size> header = take<kIpv6Size>();
+    IpHeader& ip = out_.net.ip;
+    decode_ipv6(header, ip);
+    ip_end_ = at_ + ipv6_payload_length(header);
     // An IPv4-mapped address never stands on the wire; as a value it would mean an IPv4 packet.
-    if (v6.ip.src.is_v4() || v6.ip.dst.is_v4()) return drop(Outcome::drop_bad_ip);
-    out_.net.ip = v6.ip;
-    out_.layout.ip = static_cast<uint32_t>(at_ - kIpv6Size);
-    ip_end_ = at_ + v6.payload_length;
-    return kOk;
+    return ip.src.is_v4() || ip.dst.is_v4() ? drop(Outcome::drop_bad_ip) : kOk;
   }
 
-  ParseResult take_ipv6(Ipv6& v6) {
+  // Whether an IPv6 header comes next.
+  ParseResult check_ipv6() const {
     if (left() < kIpv6Size) return drop(Outcome::drop_truncated);
-    if (ip_version(frame_[at_]) != 6) return drop(Outcome::drop_bad_ip);
-    v6 = decode_ipv6(take<kIpv6Size>());
-    return kOk;
+    return is_valid_ipv6(peek<kIpv6Size>()) ? kOk : drop(Outcome::drop_bad_ip);
   }
 
   ParseResult parse_srh() {
@@ -106,21 +108,20 @@ class Parser {
     const HeaderView<kSrhSize> header = peek<kSrhSize>();
     if (!is_valid_srh(header)) return drop(Outcome::drop_srv6);
     if (left() < srh_size(header)) return drop(Outcome::drop_truncated);
-    out_.net.srh = decode_srh(header);
+    decode_srh(header, out_.net.srh.emplace());
     at_ += srh_size(header);
     return kOk;
   }
 
   ParseResult parse_ipv4() {
     if (left() < kIpv4Size) return drop(Outcome::drop_truncated);
+    out_.layout.ip = static_cast<uint32_t>(at_);
     const HeaderView<kIpv4Size> header = take<kIpv4Size>();
     if (!is_valid_ipv4(header)) return drop(Outcome::drop_bad_ip);
-    const Ipv4 v4 = decode_ipv4(header);
-    if (v4.protocol != kNextHeaderUdp) return drop(Outcome::drop_not_udp);
-    if (v4.total_length < kIpv4Size) return drop(Outcome::drop_bad_ip);
-    out_.net.ip = v4.ip;
-    out_.layout.ip = static_cast<uint32_t>(at_ - kIpv4Size);
-    ip_end_ = at_ - kIpv4Size + v4.total_length;
+    if (ipv4_protocol(header) != kNextHeaderUdp) return drop(Outcome::drop_not_udp);
+    if (ipv4_total_length(header) < kIpv4Size) return drop(Outcome::drop_bad_ip);
+    decode_ipv4(header, out_.net.ip);
+    ip_end_ = out_.layout.ip + ipv4_total_length(header);
     return kOk;
   }
 
@@ -138,7 +139,7 @@ class Parser {
   // ---- BTH, and what the network said about the packet ----
   ParseResult parse_bth() {
     if (left() < kBthSize) return drop(Outcome::drop_truncated);
-    out_.transport.bth = decode_bth(take<kBthSize>());
+    decode_bth(take<kBthSize>(), out_.transport.bth);
     if (!is_mrc(out_.transport.bth.opcode)) return drop(Outcome::drop_opcode);
     if (out_.transport.bth.version != 0) return drop(Outcome::drop_bth_version);
     return kOk;
@@ -190,7 +191,7 @@ class Parser {
       if (kData && !out_.transport.bth.timestamp) return;
       if (left() < kSkipped + kTsethSize) return;
       at_ += kSkipped;
-      body.ts = decode_tseth(take<kTsethSize>());
+      decode_tseth(take<kTsethSize>(), body.ts);
       out_.has_ts = true;
     }
   }
@@ -254,7 +255,7 @@ class Parser {
     out_.has_ts = false;
     switch (bth.opcode) {
       case Opcode::kAck:
-        body = decode_aeth(take<kAethSize>());
+        decode_aeth(take<kAethSize>(), body.emplace<AckHeader>());
         break;
       case Opcode::kSack: {
         SackHeader& sack = body.emplace<SackHeader>();
@@ -263,23 +264,23 @@ class Parser {
         break;
       }
       case Opcode::kNack:
-        body = decode_neth(take<kNethSize>());
+        decode_neth(take<kNethSize>(), body.emplace<NackHeader>());
         break;
       case Opcode::kProbe:
-        body = decode_peth(take<kPethSize>());
+        decode_peth(take<kPethSize>(), body.emplace<ProbeHeader>());
         out_.has_ts = true;
         break;
       case Opcode::kEndpointRequest:
-        body = decode_erth(take<kErthSize>());
+        decode_erth(take<kErthSize>(), body.emplace<EndpointRequest>());
         out_.has_ts = true;
         break;
       case Opcode::kEndpointResponse:
-        body = decode_eeth(take<kEethSize>());
+        decode_eeth(take<kEethSize>(), body.emplace<EndpointResponse>());
         break;
       default: {
         WriteHeader& write = body.emplace<WriteHeader>();
         decode_meth(take<kMethSize>(), write);
-        if (bth.timestamp) write.ts = decode_tseth(take<kTsethSize>());
+        if (bth.timestamp) decode_tseth(take<kTsethSize>(), write.ts);
         decode_reth(take<kRethSize>(), write);
         if (has_immediate(bth.opcode)) decode_immdt(take<kImmDtSize>(), write);
         out_.has_ts = bth.timestamp;

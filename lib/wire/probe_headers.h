@@ -21,12 +21,12 @@ inline void encode_peth(const ProbeHeader& p, HeaderSpan<kPethSize> h) {
   put16<10>(h, p.dst_context);
   encode_tseth(p.ts, h.subspan<kRequestTimestampOffset, kTsethSize>());
 }
-inline ProbeHeader decode_peth(HeaderView<kPethSize> h) {
-  return {.vendor_info = get8<3>(h),
-          .probe_id = get16<4>(h),
-          .src_context = get16<8>(h),
-          .dst_context = get16<10>(h),
-          .ts = decode_tseth(h.subspan<kRequestTimestampOffset, kTsethSize>())};
+inline void decode_peth(HeaderView<kPethSize> h, ProbeHeader& p) {
+  p.vendor_info = get8<3>(h);
+  p.probe_id = get16<4>(h);
+  p.src_context = get16<8>(h);
+  p.dst_context = get16<10>(h);
+  decode_tseth(h.subspan<kRequestTimestampOffset, kTsethSize>(), p.ts);
 }
 
 // ---- ERTH, 16 bytes ----
@@ -39,11 +39,11 @@ inline void encode_erth(const EndpointRequest& r, HeaderSpan<kErthSize> h) {
   put32<8>(h, 0);
   encode_tseth(r.ts, h.subspan<kRequestTimestampOffset, kTsethSize>());
 }
-inline EndpointRequest decode_erth(HeaderView<kErthSize> h) {
-  return {.op = static_cast<uint8_t>(get8<1>(h) & 3),
-          .vendor_info = get8<3>(h),
-          .port_status_mask = get32<4>(h),
-          .ts = decode_tseth(h.subspan<kRequestTimestampOffset, kTsethSize>())};
+inline void decode_erth(HeaderView<kErthSize> h, EndpointRequest& r) {
+  r.op = static_cast<uint8_t>(get8<1>(h) & 3);
+  r.vendor_info = get8<3>(h);
+  r.port_status_mask = get32<4>(h);
+  decode_tseth(h.subspan<kRequestTimestampOffset, kTsethSize>(), r.ts);
 }
 
 // ---- EETH, 36 bytes ----
@@ -52,8 +52,9 @@ inline void encode_eeth(const EndpointResponse& r, HeaderSpan<kEethSize> h) {
   put8<1>(h, static_cast<uint8_t>((r.op & 3) << 2));
   put16<28>(h, r.tx_timestamp);
 }
-inline EndpointResponse decode_eeth(HeaderView<kEethSize> h) {
-  return {.op = static_cast<uint8_t>(get8<1>(h) >> 2 & 3), .tx_timestamp = get16<28>(h)};
+inline void decode_eeth(HeaderView<kEethSize> h, EndpointResponse& r) {
+  r.op = static_cast<uint8_t>(get8<1>(h) >> 2 & 3);
+  r.tx_timestamp = get16<28>(h);
 }
 
 }  // namespace softmrc::wire

@@ -13,11 +13,11 @@ inline void encode_tseth(const Timestamp& ts, HeaderSpan<kTsethSize> h) {
   put16<0>(h, ts.tx);
   put16<2>(h, static_cast<uint16_t>(ts.implementation_defined << 15 | (ts.frame_type & 0xF)));
 }
-inline Timestamp decode_tseth(HeaderView<kTsethSize> h) {
+inline void decode_tseth(HeaderView<kTsethSize> h, Timestamp& ts) {
   const uint16_t flags = get16<2>(h);
-  return {.tx = get16<0>(h),
-          .implementation_defined = flags >> 15 != 0,
-          .frame_type = static_cast<uint8_t>(flags & 0xF)};
+  ts.tx = get16<0>(h);
+  ts.implementation_defined = flags >> 15 != 0;
+  ts.frame_type = static_cast<uint8_t>(flags & 0xF);
 }
 
 }  // namespace softmrc::wire

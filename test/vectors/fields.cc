@@ -421,7 +421,7 @@ Values to_values(const json& fields) {
   if (fields.contains("outer")) v.net.outer = to_ip(outer_of(fields), "outer.", default_ecn);
   if (fields.contains("srh")) {
     if (!v.net.outer) throw FormatError("srh without outer");
-    v.net.srh = decode_srh(srh_view(hex(fields["srh"], "srh")));
+    decode_srh(srh_view(hex(fields["srh"], "srh")), v.net.srh.emplace());
   }
   if (is_write(bth.opcode)) v.payload = hex(required(fields, "payload"), "payload");
 
@@ -466,8 +466,7 @@ std::optional<Difference> compare(const json& fields, const Packet& packet,
       "srh", [&] { return to_hex(srh.data(), srh.size()); },
       [&](const json& e) {
         const std::vector<uint8_t> expected = hex(e, "srh");
-        return net.srh && std::ranges::equal(expected, srh) &&
-               decode_srh(srh_view(expected)) == *net.srh;
+        return net.srh && std::ranges::equal(expected, srh);
       });
   compare_ip(c, net.ip, "");
 
