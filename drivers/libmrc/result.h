@@ -2,9 +2,8 @@
 // NULL with errno. No exception leaves the library.
 #pragma once
 
-#include <spdlog/spdlog.h>
-
 #include <cerrno>
+#include <cstddef>
 #include <exception>
 #include <new>
 
@@ -29,6 +28,9 @@ inline std::nullptr_t null(int error) {
   return nullptr;
 }
 
+// Logs it; EIO.
+int unexpected(const char* function, const char* what) noexcept;
+
 // Runs what may throw; an errno value.
 template <typename Action>
 int guarded(const char* function, Action&& action) noexcept {
@@ -37,14 +39,9 @@ int guarded(const char* function, Action&& action) noexcept {
   } catch (const std::bad_alloc&) {
     return ENOMEM;
   } catch (const std::exception& error) {
-    try {
-      spdlog::warn("softmrc: {}: {}", function, error.what());
-    } catch (...) {
-      return EIO;
-    }
-    return EIO;
+    return unexpected(function, error.what());
   } catch (...) {
-    return EIO;
+    return unexpected(function, "unknown exception");
   }
 }
 
