@@ -14,7 +14,7 @@ namespace softmrc::cc {
 struct SackEvent {
   uint32_t new_bytes = 0;  // nominal bytes newly received, from the difference of rcvd_bytes
   wire::PathMark mark = wire::PathMark::kNone;
-  std::optional<Duration> rtt;  // only if unambiguous
+  std::optional<Duration> rtt{};  // only if unambiguous
   uint8_t rcv_cwnd_pen = 0;
   bool restore_cwnd = false;
 };

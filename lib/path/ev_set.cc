@@ -199,7 +199,6 @@ void EvSet::settle(Plane& plane) {
     if (kept == kNoEv) return;
     if (count == min_active_ && !fill_from_backup() && !end_one_skip()) return;
     take_out(kept);
-    end_stranded_skips();
   }
 }
 
