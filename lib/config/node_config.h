@@ -60,7 +60,7 @@ struct EvConfig {
   EvEncoding encoding = EvEncoding::kSrv6;
   uint32_t count = 256;          // EVs in a QP's universe (all planes together)
   uint32_t active = 128;         // of them active at QP start
-  uint32_t min_active = 8;       // floor
+  uint32_t min_active = 64;      // floor
   uint32_t probe_successes = 3;  // in a row, to bring an ASSUMED_BAD EV back
   uint32_t probe_interval_us = 1000;
 };

@@ -120,7 +120,7 @@ void derive_defaults(const Given& given, bool has_srv6, NodeConfig& config) {
   // over them than by holding some back.
   constexpr uint32_t kFew = 16;
   if (!given.ev_active) ev.active = ev.count <= kFew ? ev.count : std::max(kFew, ev.count / 2);
-  if (!given.ev_min_active) ev.min_active = std::clamp<uint32_t>(ev.active / 4, 1, 8);
+  if (!given.ev_min_active) ev.min_active = std::max<uint32_t>(ev.active / 2, 1);
   if (!given.path_mtu) {
     if (const uint32_t largest = largest_path_mtu(config)) config.transport.path_mtu = largest;
   }

@@ -34,9 +34,10 @@ constexpr int kReorderCalmRtts = 16;  // RFC 8985 keeps a grown window for 16 re
 
 void Requestor::note_arrival(path::EvIndex ev, uint32_t send_order, Time sent_at) {
   newest_arrival_ = std::max(newest_arrival_, sent_at);
-  if (ev >= ev_newest_arrival_.size()) ev_newest_arrival_.resize(ev + 1u, 0);
-  uint32_t& newest = ev_newest_arrival_[ev];
-  if (newest == 0 || static_cast<int32_t>(send_order - newest) > 0) newest = send_order;
+  if (ev >= ev_newest_arrival_.size()) ev_newest_arrival_.resize(ev + 1u);
+  EvArrival& newest = ev_newest_arrival_[ev];
+  if (newest.send_order == 0 || static_cast<int32_t>(send_order - newest.send_order) > 0)
+    newest = {sent_at, send_order};
 }
 
 // True if it was news.
@@ -61,6 +62,15 @@ bool Requestor::mark_arrived(Psn psn, Time now, RequestorEnvironment env, const 
   return true;
 }
 
+// A path keeps order, until it has been seen not to: then what overtakes must have been sent later
+// by as much as the reorder window has grown beyond its first step. [D]
+bool Requestor::overtaken_on_ev(const PacketRecord& rec) const {
+  if (rec.ev >= ev_newest_arrival_.size()) return false;
+  const EvArrival& newest = ev_newest_arrival_[rec.ev];
+  return newest.send_order != 0 && static_cast<int32_t>(newest.send_order - rec.send_order) > 0 &&
+         newest.sent_at - rec.sent_at >= min_rtt_ / 4 * (reorder_steps_ - 1);
+}
+
 void Requestor::detect_losses(Time now, const wire::SackHeader& sack, Psn bitmap_first,
                               RequestorEnvironment env) {
   if (reorder_steps_ > 1 && now > reorder_calm_) {
@@ -74,10 +84,8 @@ void Requestor::detect_losses(Time now, const wire::SackHeader& sack, Psn bitmap
     if (psn >= next_psn_) break;
     const PacketRecord& rec = record(psn);
     if (rec.arrived || rec.resend_queued) continue;
-    const uint32_t newest = rec.ev < ev_newest_arrival_.size() ? ev_newest_arrival_[rec.ev] : 0;
-    const bool overtaken_on_ev = newest != 0 && static_cast<int32_t>(newest - rec.send_order) > 0;
     const bool overdue = newest_arrival_ > rec.sent_at && newest_arrival_ - rec.sent_at >= window;
-    if (!overtaken_on_ev && !overdue) continue;
+    if (!overdue && !overtaken_on_ev(rec)) continue;
     ++env.counters.resent_hole;
     declare_lost(now, psn, env, true);
   }

@@ -155,6 +155,7 @@ class Requestor {
   // loss_detection.cc
   void note_arrival(path::EvIndex ev, uint32_t send_order, Time sent_at);
   bool mark_arrived(Psn psn, Time now, RequestorEnvironment env, const Trigger* trigger);
+  bool overtaken_on_ev(const PacketRecord& rec) const;
   void detect_losses(Time now, const wire::SackHeader& sack, Psn bitmap_first,
                      RequestorEnvironment env);
   void declare_lost(Time now, Psn psn, RequestorEnvironment env, bool penalize_path);
@@ -193,7 +194,11 @@ class Requestor {
   uint32_t record_mask_ = 0;
   std::vector<uint32_t> resend_;  // ring of PSN values, as long as records_
   uint32_t resend_head_ = 0, resend_tail_ = 0;
-  std::vector<uint32_t> ev_newest_arrival_;  // per EV: send_order of the newest that got through
+  struct EvArrival {  // the newest transmission on an EV that is known to have got through
+    Time sent_at = kLongAgo;
+    uint32_t send_order = 0;  // 0: none
+  };
+  std::vector<EvArrival> ev_newest_arrival_;
 
   uint32_t path_mtu_ = 0;
   int32_t peer_window_ = 0;  // packets beyond cack
