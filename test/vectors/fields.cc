@@ -57,7 +57,8 @@ uint64_t to_number(const json& value, const std::string& key, unsigned bits, Sig
 
 std::string to_text(uint64_t value, unsigned bits, Sign sign) {
   const bool negative = sign == Sign::kSigned && (value >> (bits - 1) & 1) != 0;
-  return negative ? "-" + std::to_string((~value & mask(bits)) + 1) : std::to_string(value);
+  return negative ? std::to_string(static_cast<int64_t>(value | ~mask(bits)))
+                  : std::to_string(value);
 }
 
 // ---- The table ----
