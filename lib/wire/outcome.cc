@@ -4,14 +4,8 @@
 namespace softmrc::wire {
 
 const char* name(Outcome outcome) {
-  switch (outcome) {
-#define X(n)       \
-  case Outcome::n: \
-    return #n;
-    SOFTMRC_OUTCOMES(X)
-#undef X
-  }
-  return "unknown";
+  const auto index = static_cast<size_t>(outcome);
+  return index < kOutcomeCount ? kOutcomeNames[index] : "unknown";
 }
 
 }  // namespace softmrc::wire

@@ -53,9 +53,12 @@ enum class Outcome : uint8_t {
   SOFTMRC_OUTCOMES(X)
 #undef X
 };
-#define X(n) +1
-inline constexpr size_t kOutcomeCount = 0 SOFTMRC_OUTCOMES(X);
+inline constexpr std::array kOutcomeNames = {
+#define X(n) #n,
+    SOFTMRC_OUTCOMES(X)
 #undef X
+};
+inline constexpr size_t kOutcomeCount = kOutcomeNames.size();
 
 const char* name(Outcome outcome);
 constexpr bool is_drop(Outcome o) { return o >= Outcome::drop_truncated; }
