@@ -4,7 +4,9 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <chrono>
 #include <random>
+#include <thread>
 
 #include "dataplane/worker.h"
 #include "verbs/copy.h"
@@ -36,6 +38,19 @@ DeviceBounds bounds_from(const config::NodeConfig& config) {
           .active_mtu = active_mtu(config)};
 }
 
+// Programs look at the port state once, right after opening, and give up on IBV_PORT_DOWN. A link
+// that is there is seen within a few milliseconds; one whose peer is missing is not waited for.
+constexpr auto kLinkWait = std::chrono::milliseconds(50);
+constexpr auto kLinkLook = std::chrono::milliseconds(1);
+
+void wait_for_links(const dataplane::Node& node) {
+  const auto ports = node.ports();
+  const auto end = std::chrono::steady_clock::now() + kLinkWait;
+  const auto up = [&node](const dataplane::PortInfo& port) { return node.port_up(port.port); };
+  while (!std::all_of(ports.begin(), ports.end(), up) && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(kLinkLook);
+}
+
 }  // namespace
 
 Device::Device(DeviceEntry& entry, const OpenOptions& options)
@@ -51,6 +66,7 @@ Device::Device(DeviceEntry& entry, const OpenOptions& options)
   node_options.seed = options.seed ? options.seed : system_seed();
   node_ = std::make_unique<dataplane::Node>(
       entry.config, dataplane::NodeHooks{.memory = this, .events = this}, node_options);
+  wait_for_links(*node_);
 }
 
 Device::~Device() = default;

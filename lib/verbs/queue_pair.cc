@@ -90,7 +90,7 @@ int QueuePair::destroy(QueuePair* qp) {
     qp->enter(QpState::kError, qp->attributes_);
   }
   const bool drained = qp->drain();
-  qp->worker_.with_core([&](transport::Core& core, Time now) {
+  qp->worker_.with_core([&](transport::Core& core, Time) {
     core.destroy_qp(qp->core_qp_);
     qp->core_qp_ = nullptr;
   });

@@ -252,8 +252,14 @@ TEST_CASE_METHOD(World, "ports and GIDs look the same on every plane", "[device]
   CHECK(device.max_qp_rd_atom == 1);
   CHECK(device.max_mr_size > 0);
   for (uint8_t port : {1, 2}) {
+    // a was opened before its peer was there: its links come up by and by.
     ibv_port_attr attr{};
-    REQUIRE(query_port(a.verbs, port, &attr) == 0);
+    run_until([&] {
+      REQUIRE(query_port(a.verbs, port, &attr) == 0);
+      return attr.state == IBV_PORT_ACTIVE;
+    });
+    CHECK(attr.phys_state == 5);  // LinkUp
+    REQUIRE(query_port(b.verbs, port, &attr) == 0);
     CHECK(attr.state == IBV_PORT_ACTIVE);
     CHECK(attr.active_mtu == IBV_MTU_4096);
     CHECK(attr.link_layer == IBV_LINK_LAYER_ETHERNET);
