@@ -1,4 +1,7 @@
 // The contract of each call that moves no data: arguments, errors and how they are told, lifetimes.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <cstring>
@@ -281,6 +284,31 @@ TEST_CASE_METHOD(World, "ports and GIDs look the same on every plane", "[device]
   ibv_port_attr attr{};
   CHECK(query_port(a.verbs, 0, &attr) == EINVAL);
   CHECK(query_port(a.verbs, 3, &attr) == EINVAL);
+}
+
+TEST_CASE_METHOD(World, "a forked child cannot use its parent's device", "[fork]") {
+  mrc_qp* qp = qp_on_a();
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    ibv_wc wc;
+    mrc_context_attr attr{};
+    ibv_qp_attr init = init_attr();
+    const bool refused = mrc_poll_cq(a.cq, 1, &wc) == -1 && errno == ENODEV &&
+                         mrc_destroy_cq(a.cq) == ENODEV && mrc_destroy_qp(qp) == ENODEV &&
+                         mrc_modify_qp(qp, &init, kInitMask, nullptr, 0) == ENODEV &&
+                         post_receive(qp, 1) == -1 && errno == ENODEV &&
+                         mrc_create_context(a.verbs, &attr) == nullptr && errno == ENODEV &&
+                         mrc_destroy_context(a.mrc) == -1 && errno == ENODEV &&
+                         softmrc::verbs::close_context(a.verbs) == ENODEV;
+    _exit(refused ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+  ibv_wc wc;
+  CHECK(mrc_poll_cq(a.cq, 1, &wc) == 0);
 }
 
 TEST_CASE_METHOD(World, "what is not supported says so, in its own convention", "[unsupported]") {

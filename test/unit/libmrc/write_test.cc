@@ -2,9 +2,11 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <memory>
+#include <thread>
 
 #include "world.h"
 
@@ -152,6 +154,33 @@ TEST_CASE("sq_sig_all signals what is not marked", "[write]") {
   Buffer from(pair.a, 8), to(pair.b, 8);
   REQUIRE(Write(from, to, 8, 1).post(pair.on_a) == 0);
   pair.run_until([&] { return pair.done_a.size() == 1; });
+}
+
+TEST_CASE_METHOD(Pair, "several threads post on one QP and poll one CQ", "[write]") {
+  constexpr uint32_t kThreads = 3, kEach = 400;
+  Buffer from(a, 64), to(b, 64);
+  std::atomic<uint32_t> completed{0}, failed{0}, posters{kThreads};
+  std::vector<std::thread> threads;
+  for (uint32_t t = 0; t < kThreads; ++t)
+    threads.emplace_back([&] {
+      const auto poll = [&] {
+        ibv_wc wc[8];
+        const int n = mrc_poll_cq(a.cq, 8, wc);
+        for (int i = 0; i < n; ++i) ++(wc[i].status == IBV_WC_SUCCESS ? completed : failed);
+        if (n < 0) ++failed;
+      };
+      for (uint32_t i = 0; i < kEach && failed == 0;) {
+        const int error = Write(from, to, 64, i).signaled().post(on_a);
+        if (error == 0) ++i;
+        if (error != 0 && error != ENOMEM) ++failed;
+        poll();
+      }
+      --posters;
+    });
+  run_until([&] { return posters == 0 && completed + done_a.size() == kThreads * kEach; });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(failed == 0);
+  for (const ibv_wc& wc : done_a) CHECK(wc.status == IBV_WC_SUCCESS);
 }
 
 TEST_CASE_METHOD(Pair, "a program that polls memory needs no completion", "[write]") {
