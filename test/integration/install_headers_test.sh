@@ -4,6 +4,7 @@
 # each with a node of its own, four planes between them. Once with each side started first.
 # Usage: install_headers_test.sh BUILD_DIRECTORY SOURCE_DIRECTORY
 set -u
+unset LD_LIBRARY_PATH  # meson's, of the build directory
 build=$1
 source=$2
 sizes=1,8,4K,64K,1M,64M
