@@ -66,7 +66,7 @@ json Bandwidth::run(uint64_t size) {
     plan.deadline = begin + Duration(static_cast<int64_t>(parameters_.seconds * 1e9));
   const uint64_t per_pass = parameters_.verify ? layout.slots : kUnlimited;
   Measured measured;
-  progress_.begin(size, begin);
+  if (sends_) progress_.begin(size, begin);
   for (bool peer_finished = false; !peer_finished || !plan.finished(clock_now());) {
     const uint64_t count = plan.finished(clock_now()) ? 0 : std::min(per_pass, plan.remaining);
     if (parameters_.verify && count > 0)

@@ -29,7 +29,6 @@ Channel meet(const Options& options) {
   if (options.role == Role::kServer) {
     Listener listener(options.tcp_port);
     if (!options.quiet) std::printf(" waiting for a client on TCP port %u\n", options.tcp_port);
-    std::fflush(stdout);
     return Channel(listener.accept(), peer_timeout(options));
   }
   const Duration patience(static_cast<int64_t>(options.connect_seconds * 1e9));
@@ -127,5 +126,7 @@ int main(int argc, char** argv) {
   const auto parsed = softmrc::perf::parse_command_line(argc, argv);
   if (!parsed.options) return parsed.exit_status;
   softmrc::perf::catch_interrupts();
+  // Results appear as they come in a pipe or file too, in step with progress and log lines.
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   return softmrc::perf::run(*parsed.options);
 }

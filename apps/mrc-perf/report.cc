@@ -105,7 +105,6 @@ void print_bandwidth(const json& r) {
   std::printf(" %-10llu %-14llu %-18.2f %-20.2f %-.6f\n", shown(r, "size"), shown(r, "messages"),
               r.at("bw_peak_gbps").get<double>(), r.at("bw_average_gbps").get<double>(),
               r.at("msg_rate_mpps").get<double>());
-  std::fflush(stdout);
 }
 
 void print_latency(const json& r, const char* statistics) {
@@ -114,7 +113,6 @@ void print_latency(const json& r, const char* statistics) {
   std::printf(" %-6llu %-14llu %-14.2f %-12.2f %-18.2f %-14.2f %-15.2f %-22.2f %-.2f\n",
               shown(r, "size"), shown(s, "samples"), us("t_min_us"), us("t_max_us"),
               us("t_typical_us"), us("t_avg_us"), us("t_stdev_us"), us("p99_us"), us("p99_9_us"));
-  std::fflush(stdout);
 }
 
 void print_side(const char* title, const json& side, bool every_ev) {

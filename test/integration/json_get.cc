@@ -3,8 +3,8 @@
 //   json_get FILE POINTER          the value at /a/0/b
 //   json_get FILE POINTER VALUE    how many of the values that POINTER matches equal VALUE
 //
-// A part of POINTER may be * (all members of an array) or key=value (those members that have it); the
-// numbers matched are then added up. Exit 1: nothing there.
+// A part of POINTER may be * (all members of an array) or key=value (those members that have it);
+// the numbers matched are then added up. Exit 1: nothing there.
 #include <cstdio>
 #include <fstream>
 #include <iostream>

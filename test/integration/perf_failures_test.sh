@@ -29,7 +29,7 @@ ends_with 1 "$client"; says client 'no server'
 echo '== one end cannot open its device'
 start server; server=$started
 client_config=$run/broken.yaml
-echo 'nonsense: 1' >"$client_config"
+{ cat "$CONFIG/memif-b.yaml"; echo 'nonsense: 1'; } >"$client_config"
 start client; client=$started
 ends_with 1 "$client"; says client nonsense
 ends_with 1 "$server"; says server nonsense

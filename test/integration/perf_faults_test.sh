@@ -17,8 +17,9 @@ check 'first transmissions are the packets of the messages' "$sent == 256 * 1048
 check 'faults were made' "$dropped > 300 && $corrupted > 20 && $duplicated > 20 && $(fault reordered) > 300"
 check 'what was lost was sent again' "$resent >= $dropped + $corrupted"
 check 'and little else: at most 1.2 times' "10 * $resent <= 12 * ($dropped + $corrupted)"
-check 'resends by cause add up' \
-  "$resent == $(get client /local/transport/resent_nack) + $(get client /local/transport/resent_hole) + $(get client /local/transport/resent_timeout)"
+# A packet can arrive between being declared lost and being sent again.
+check 'each resend has a cause' \
+  "$resent <= $(get client /local/transport/resent_nack) + $(get client /local/transport/resent_hole) + $(get client /local/transport/resent_timeout)"
 
 outcome() { get server "/local/outcomes/$1" 2>/dev/null || echo 0; }
 check 'every corrupted packet failed its ICRC' \
