@@ -69,7 +69,7 @@ std::string candidates() {
     std::ifstream(entry.path() / "class") >> device_class;
     if (device_class.starts_with("0x02")) pci.append(" ").append(entry.path().filename());
   }
-  return "DPDK ports:" + (dpdk.empty() ? " none" : dpdk) +
+  return "Free DPDK ports:" + (dpdk.empty() ? " none" : dpdk) +
          "; PCI network devices:" + (pci.empty() ? " none" : pci) +
          "; virtual devices: net_memifN,..., net_af_packetN,..., ring:NAME";
 }

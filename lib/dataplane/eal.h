@@ -14,8 +14,8 @@
 namespace softmrc::dataplane {
 
 struct EalRequest {
-  uint64_t memory_mb = 0;               // what the node is going to need
-  std::vector<std::string> extra_args;  // appended to our own arguments
+  uint64_t memory_mb = 0;                 // what the node is going to need
+  std::vector<std::string> extra_args{};  // appended to our own arguments
 };
 
 // Throws NodeError with DPDK's own words. A request that comes when EAL is up changes nothing.

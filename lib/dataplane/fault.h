@@ -30,11 +30,11 @@ struct FaultRule {
 
   // Which packets: all conditions must hold.
   FaultDirection direction = FaultDirection::kBoth;
-  std::optional<PortId> port;       // unset: any plane
-  std::optional<Ev> ev;             // unset: any
+  std::optional<PortId> port{};     // unset: any plane
+  std::optional<Ev> ev{};           // unset: any
   bool data_only = false;           // data packets (writes); else control packets too
   bool first_transmission = false;  // not retransmissions
-  std::vector<Psn> psns;            // not empty: only data packets with these PSNs
+  std::vector<Psn> psns{};          // not empty: only data packets with these PSNs
   double rate = 1.0;                // of the packets that match, 0..1
 
   // What the action needs.

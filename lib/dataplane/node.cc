@@ -105,7 +105,10 @@ Node::Impl::Impl(const config::NodeConfig& node_config, const NodeHooks& hooks,
   }
   open_ports();
   if (!options.pcap_file.empty()) {
-    capture = std::make_unique<Capture>(options.pcap_file, sizing.frame);
+    std::vector<std::string> names;
+    for (const PortInfo& info : infos)
+      names.push_back("plane" + std::to_string(info.port.value()) + "-" + info.device);
+    capture = std::make_unique<Capture>(options.pcap_file, names, sizing.frame);
   }
   make_workers(hooks, options);
   start_threads();

@@ -37,7 +37,8 @@ uint32_t Port::whole_frame_room(const std::string& device, uint32_t mtu) {
 Port::Port(const config::PlaneConfig& plane, const PortSetup& setup) try
     : plane_(plane),
       setup_(setup),
-      device_(plane.device, setup.queues, std::max(setup.rx_descriptors, setup.tx_descriptors)) {
+      device_(check_arguments(plane, setup), setup.queues,
+              std::max(setup.rx_descriptors, setup.tx_descriptors)) {
   if (const int error = rte_eth_dev_info_get(device_.id(), &info_); error != 0) {
     fail(rte_strerror(-error));
   }
@@ -61,11 +62,18 @@ std::string Port::label() const {
 }
 void Port::fail(const std::string& what) const { throw NodeError(label() + ": " + what); }
 
+// What the driver itself would refuse without saying why.
+const std::string& Port::check_arguments(const config::PlaneConfig& plane, const PortSetup& setup) {
+  const size_t comma = plane.device.find(',');
+  if (plane.device.starts_with(kAfPacket)) {
+    af_packet::check(comma == std::string::npos ? "" : plane.device.substr(comma + 1), setup.mtu,
+                     static_cast<uint32_t>(setup.mtu + wire::kEthernetSize), setup.data_room);
+  }
+  return plane.device;
+}
+
 void Port::check_frame_size() {
   const auto frame = static_cast<uint32_t>(setup_.mtu + wire::kEthernetSize);
-  if (driver_ == kAfPacket) {
-    af_packet::check(device_.arguments(), setup_.mtu, frame, setup_.data_room);
-  }
   if (!virtual_ && setup_.mtu > info_.max_mtu) {
     throw NodeError("mtu " + std::to_string(setup_.mtu) + " exceeds the port's maximum of " +
                     std::to_string(info_.max_mtu));

@@ -82,13 +82,14 @@ class Port {
   uint16_t tx_burst(uint16_t queue, rte_mbuf** packets, uint16_t count) {
     return rte_eth_tx_burst(device_.id(), queue, packets, count);
   }
-  uint16_t ethdev() const { return device_.id(); }
   // For queues that several workers share.
   rte_spinlock_t& tx_lock(uint16_t queue) { return tx_locks_[queue]; }
 
  private:
   std::string label() const;
   [[noreturn]] void fail(const std::string& what) const;
+  static const std::string& check_arguments(const config::PlaneConfig& plane,
+                                            const PortSetup& setup);
   void check_frame_size();
   void choose_mac();
   void set_mtu();

@@ -43,7 +43,7 @@ size_t RxQueue::poll(Time now, std::span<rte_mbuf*, 2 * kBurst> out) {
   bytes.add(total_bytes(frames));
   if (capture_ != nullptr) {
     for (const rte_mbuf* frame : frames)
-      capture_->record(port_.ethdev(), queue_, frame, Capture::Direction::kReceived);
+      capture_->record(now, port_.port(), pcapng::Direction::kReceived, frame);
   }
   return lane_.pass(now, frames, out);
 }
@@ -97,7 +97,7 @@ void TxQueue::stage_to_backlog(Time now) {
   backlog_count_ = static_cast<uint16_t>(backlog_count_ + added);
   if (capture_ != nullptr) {
     for (const rte_mbuf* frame : space.first(added))
-      capture_->record(port_.ethdev(), queue_, frame, Capture::Direction::kSent);
+      capture_->record(now, port_.port(), pcapng::Direction::kSent, frame);
   }
 }
 
