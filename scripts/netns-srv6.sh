@@ -135,7 +135,7 @@ one_packet() {  # FROM TO PLANE H DESTINATION LEFT
   local receiver
   start "$2" python3 "$root/scripts/netns_packet.py" receive "p$3" "$6" "$log/ready"
   receiver=$!
-  for _ in $(seq 100); do [ -e "$log/ready" ] && break; sleep 0.05; done
+  for _ in $(seq 600); do [ -e "$log/ready" ] && break; sleep 0.05; done
   inside "$1" python3 "$root/scripts/netns_packet.py" send "p$3" "$(mac_gateway "$4" "$3")" "$5"
   wait "$receiver" || die "plane $3: nothing came from $1 to $2 for $5"
   rm -f "$log/ready"
