@@ -1,3 +1,4 @@
+// The doorbell queue between application threads and a worker: order, once each, no ring lost.
 #include "dataplane/doorbell.h"
 
 #include <catch2/catch.hpp>
