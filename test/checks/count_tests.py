@@ -17,7 +17,8 @@ SKIPPED = {"SKIP"}
 def read(path):
     log = pathlib.Path(path)
     lines = log.read_text().splitlines() if log.exists() else []
-    return [(test["name"], test["result"]) for test in map(json.loads, lines)]
+    # The name as meson prints it is "PROJECT:SUITE / NAME".
+    return [(test["name"].split(" / ")[-1], test["result"]) for test in map(json.loads, lines)]
 
 
 def main(arguments):

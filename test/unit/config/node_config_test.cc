@@ -156,7 +156,7 @@ TEST_CASE("what the file leaves open is derived from what it says") {
         parse_node(with("  count: 32\n  active: 24\n  min_active: 4\n", "  probe_successes: 2\n"));
     CHECK(node.ev.count == 32);  // 2 planes, 16 uplinks
     CHECK(node.ev.active == 16);
-    CHECK(node.ev.min_active == 4);
+    CHECK(node.ev.min_active == 8);  // half of the active ones
     CHECK(node.ev.probe_successes == 2);
   }
   SECTION("the largest path MTU that fits") {
