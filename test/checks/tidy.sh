@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.."
 build=$1
 shift
 commits=20
-most=40
+most=24
 seconds_per_file=180
 
 changed() {
