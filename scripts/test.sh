@@ -4,7 +4,8 @@
 #   checks    formatting, layering, hygiene, every header alone      (test/checks)
 #   build     everything, plain, warnings are errors                 (build/)
 #   fast      unit tests                                             (meson suite "fast")
-#   asan      the same under AddressSanitizer and UBSan              (build-asan/)
+#   asan      the same under AddressSanitizer and UBSan, then ten million
+#             mutated packets into a live endpoint                   (build-asan/)
 #   scenario  whole nodes in one process
 #   e2e       processes over DPDK vdevs, the kernel as SRv6 fabric
 #   fuzz      the parser for a minute, with clang                    (build-fuzz/)
@@ -80,9 +81,12 @@ run_asan() {
   export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1
   export LSAN_OPTIONS=suppressions=$root/test/lsan.supp:print_suppressions=0
   export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-  configure build-asan -Db_sanitize=address,undefined -Doptimization=1 &&
+  if configure build-asan -Db_sanitize=address,undefined -Doptimization=1; then
     suite build-asan fast --timeout-multiplier 4
-  count 'asan: configured' $?
+    HOSTILE_PACKETS=10000000 suite build-asan hostile --timeout-multiplier 4
+  else
+    count 'asan: not configured' 1
+  fi
   unset ASAN_OPTIONS LSAN_OPTIONS UBSAN_OPTIONS
 }
 

@@ -1,7 +1,5 @@
 // mrc-perf: bandwidth and latency of RDMA writes over MRC between two processes, or between two
 // devices of one. Reference: doc/mrc-perf.md.
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
 #include <cstdio>
 #include <exception>
 #include <nlohmann/json.hpp>
@@ -128,9 +126,6 @@ int main(int argc, char** argv) {
   const auto parsed = softmrc::perf::parse_command_line(argc, argv);
   if (!parsed.options) return parsed.exit_status;
   softmrc::perf::catch_interrupts();
-  // The device's log is not among the results.
-  spdlog::set_default_logger(spdlog::stderr_color_mt("mrc-perf"));
-  if (parsed.options->quiet) spdlog::set_level(spdlog::level::warn);
   // Results appear as they come in a pipe or file too, in step with progress and log lines.
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   return softmrc::perf::run(*parsed.options);

@@ -1,12 +1,11 @@
 #include "result.h"
-
-#include <spdlog/spdlog.h>
+#include "telemetry/log.h"
 
 namespace softmrc::libmrc {
 
 int unexpected(const char* function, const char* what) noexcept {
   try {
-    spdlog::warn("softmrc: {}: {}", function, what);
+    logger().warn("{}: {}", function, what);
   } catch (...) {  // no memory for a message about no memory
   }
   return EIO;

@@ -2,9 +2,9 @@
 #include "interpose.h"
 
 #include <dlfcn.h>
-#include <spdlog/spdlog.h>
 
 #include "dataplane/eal.h"
+#include "telemetry/log.h"
 
 namespace softmrc::interposer {
 
@@ -17,7 +17,7 @@ bool ours(const struct ibv_context* context) {
 }
 
 int refuse(const char* function) {
-  spdlog::debug("{}: not supported on an MRC device", function);
+  logger().debug("{}: not supported on an MRC device", function);
   errno = EOPNOTSUPP;
   return EOPNOTSUPP;
 }

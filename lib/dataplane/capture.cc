@@ -4,7 +4,6 @@
 #include <rte_lcore.h>
 #include <rte_mbuf.h>
 #include <rte_ring.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +12,7 @@
 
 #include "dataplane/clock.h"
 #include "dataplane/error.h"
+#include "telemetry/log.h"
 
 namespace softmrc::dataplane {
 
@@ -72,7 +72,7 @@ Capture::~Capture() {
   std::fclose(out_);
   rte_ring_free(queue_);
   rte_mempool_free(pool_);
-  if (lost() > 0) spdlog::warn("softmrc: {} misses {} packets", file_, lost());
+  if (lost() > 0) logger().warn("{} misses {} packets", file_, lost());
 }
 
 void Capture::record(Time now, PortId port, pcapng::Direction direction, const rte_mbuf* packet) {
@@ -117,7 +117,7 @@ bool Capture::write_some() {
 void Capture::write(const std::vector<uint8_t>& blocks) {
   if (failed_ || std::fwrite(blocks.data(), 1, blocks.size(), out_) == blocks.size()) return;
   failed_ = true;  // what follows would not line up
-  spdlog::error("softmrc: capture {} ends here: {}", file_, std::strerror(errno));
+  logger().error("capture {} ends here: {}", file_, std::strerror(errno));
 }
 
 uint64_t Capture::memory_bytes(uint32_t max_frame) {

@@ -5,7 +5,6 @@
 #include <rte_errno.h>
 #include <rte_eth_ring.h>
 #include <rte_ethdev.h>
-#include <spdlog/spdlog.h>
 
 #include <atomic>
 #include <cstdio>
@@ -17,6 +16,7 @@
 #include "dataplane/eal.h"
 #include "dataplane/error.h"
 #include "dataplane/vdev_arguments.h"
+#include "telemetry/log.h"
 
 namespace softmrc::dataplane {
 
@@ -155,7 +155,7 @@ Device::~Device() {
   const bool known = rte_eth_dev_info_get(id_, &info) == 0;
   rte_eth_dev_close(id_);
   if (known && info.device != nullptr && rte_dev_remove(info.device) != 0) {
-    spdlog::debug("softmrc: port {} is closed but was not detached: {}", id_, eal_log_tail());
+    logger().debug("port {} is closed but was not detached: {}", id_, eal_log_tail());
   }
 }
 

@@ -6,7 +6,6 @@
 #include <rte_lcore.h>
 #include <rte_log.h>
 #include <sched.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +18,7 @@
 #include <thread>
 
 #include "dataplane/error.h"
+#include "telemetry/log.h"
 
 namespace softmrc::dataplane {
 
@@ -36,7 +36,7 @@ ssize_t log_write(void* /*cookie*/, const char* text, size_t size) {
   std::string line(text, size);
   while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.pop_back();
   if (!line.empty()) {
-    spdlog::debug("dpdk: {}", line);
+    logger().debug("dpdk: {}", line);
     const std::lock_guard lock(log_mutex);
     log_lines.push_back(std::move(line));
     if (log_lines.size() > kKeptLines) log_lines.pop_front();
@@ -125,10 +125,9 @@ void start(EalRequest request) {
   if (free_hugepages_mb() >= request.memory_mb / 2) {
     const int error = init(arguments(request, true));
     if (error == 0) return;
-    spdlog::warn("softmrc: DPDK does not start with hugepages ({}); trying without",
-                 rte_strerror(-error));
+    logger().warn("DPDK does not start with hugepages ({}); trying without", rte_strerror(-error));
   } else {
-    spdlog::info("softmrc: no free hugepages; using {} MiB of ordinary memory", request.memory_mb);
+    logger().info("no free hugepages; using {} MiB of ordinary memory", request.memory_mb);
   }
   if (const int error = init(arguments(request, false)); error != 0) {
     throw NodeError("DPDK does not start: " + std::string(rte_strerror(-error)) + ". " +

@@ -77,6 +77,7 @@ Engine::Engine(const EngineSetup& setup)
                                   setup.faults, index_, setup.pool, setup.capture));
     port_up_[planes_.size() - 1] = true;  // the core's assumption; the first loop corrects it
   }
+  received_.resize(rx_queues_.size());
 }
 
 Engine::~Engine() = default;
@@ -108,20 +109,24 @@ bool Engine::take_doorbells(Time now, Doorbells& doorbells) {
   return doorbells.take([&](Qpn qpn) { core_.doorbell(now, qpn); });
 }
 
+// Takes from every queue before it handles a packet: what waits on one plane must not be overtaken
+// by what another plane delivers meanwhile.
 bool Engine::receive(Time now) {
-  bool work = false;
-  std::array<rte_mbuf*, 2 * kBurst> packets;
-  for (const std::unique_ptr<RxQueue>& queue : rx_queues_) {
-    const size_t count = queue->poll(now, packets);
-    for (size_t i = 0; i < std::min<size_t>(count, 2); ++i)
+  size_t total = 0;
+  for (size_t q = 0; q < rx_queues_.size(); ++q)
+    total += received_[q].count = rx_queues_[q]->poll(now, received_[q].packets);
+  if (total == 0) return false;
+  for (size_t q = 0; q < rx_queues_.size(); ++q) {
+    const std::span packets = std::span(received_[q].packets).first(received_[q].count);
+    const PortId port = rx_queues_[q]->port();
+    for (size_t i = 0; i < std::min<size_t>(packets.size(), 2); ++i)
       rte_prefetch0(rte_pktmbuf_mtod(packets[i], void*));
-    for (size_t i = 0; i < count; ++i) {
-      if (i + 2 < count) rte_prefetch0(rte_pktmbuf_mtod(packets[i + 2], void*));
-      handle(now, queue->port(), packets[i]);
+    for (size_t i = 0; i < packets.size(); ++i) {
+      if (i + 2 < packets.size()) rte_prefetch0(rte_pktmbuf_mtod(packets[i + 2], void*));
+      handle(now, port, packets[i]);
     }
-    work |= count > 0;
   }
-  return work;
+  return true;
 }
 
 bool Engine::take_handed_over(Time now) {

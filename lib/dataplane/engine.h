@@ -108,6 +108,11 @@ class Engine {
   std::array<uint16_t, kMaxPorts> room_{};
 
   // Scratch of one loop.
+  struct Received {
+    size_t count = 0;
+    std::array<rte_mbuf*, 2 * kBurst> packets;
+  };
+  std::vector<Received> received_;  // by RX queue
   wire::Packet packet_;
   std::vector<uint8_t> linear_;  // a frame that came in several segments
   std::vector<transport::TxPacket> outgoing_;

@@ -3,7 +3,6 @@
 #include <rte_bus.h>
 #include <rte_dev.h>
 #include <rte_errno.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,6 +11,7 @@
 #include "dataplane/eal.h"
 #include "dataplane/error.h"
 #include "dataplane/vdev_arguments.h"
+#include "telemetry/log.h"
 #include "wire/layout.h"
 
 namespace softmrc::dataplane {
@@ -172,7 +172,7 @@ void Port::watch(Time now) {
   }
   if (up != up_.exchange(up, std::memory_order_acq_rel)) {
     changed_ = now;
-    spdlog::info("softmrc: {} is {}", label(), up ? "up" : "down");
+    logger().info("{} is {}", label(), up ? "up" : "down");
   }
 }
 
@@ -206,13 +206,19 @@ uint64_t Port::rate_mbps() const {
   return known ? link.link_speed : kDefault;
 }
 
+// Drivers known to send every segment of a chain, whatever memory it lies in. Others may look at
+// the first one only (af_xdp does).
+bool Port::sends_chains() const {
+  return driver_ == kRing || driver_ == kMemif || driver_ == kAfPacket ||
+         (info_.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
+}
+
 // A NIC would need the application's memory mapped for DMA. A memif client in its own zero-copy
 // mode lends its mbufs by their offset in DPDK's memory, where application memory is not.
 bool Port::accepts_external_buffers() const {
-  return virtual_ && !(driver_ == kMemif && memif::is_zero_copy(device_.arguments()));
+  return virtual_ && sends_chains() &&
+         !(driver_ == kMemif && memif::is_zero_copy(device_.arguments()));
 }
-
-bool Port::lending_pays() const { return accepts_external_buffers() && driver_ == "net_ring"; }
 
 rte_eth_stats Port::stats() const {
   rte_eth_stats stats{};

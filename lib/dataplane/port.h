@@ -72,8 +72,6 @@ class Port {
   bool is_virtual() const { return virtual_; }
   // May a payload be handed over by reference (an external buffer)?
   bool accepts_external_buffers() const;
-  // And is that faster than copying (measured, see port.cc)?
-  bool lending_pays() const;
   rte_eth_stats stats() const;
 
   uint16_t rx_burst(uint16_t queue, rte_mbuf** packets, uint16_t count) {
@@ -91,6 +89,7 @@ class Port {
   static const std::string& check_arguments(const config::PlaneConfig& plane,
                                             const PortSetup& setup);
   void check_frame_size();
+  bool sends_chains() const;
   void choose_mac();
   void set_mtu();
 

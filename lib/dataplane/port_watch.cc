@@ -1,12 +1,12 @@
 #include "dataplane/port_watch.h"
 
 #include <pthread.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 
 #include "dataplane/clock.h"
 #include "dataplane/error.h"
+#include "telemetry/log.h"
 
 namespace softmrc::dataplane {
 
@@ -47,7 +47,7 @@ void PortWatch::run() {
         look(*port);
       } catch (const NodeError& error) {
         given_up_.push_back(port.get());
-        spdlog::error("softmrc: {}; this port stays down", error.what());
+        logger().error("{}; this port stays down", error.what());
       }
     }
   }

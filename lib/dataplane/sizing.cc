@@ -79,9 +79,12 @@ bool lends_payload(const config::NodeConfig& config, const Port& port) {
                         ") cannot send application memory in place: transmit must be copy or auto");
       }
       return true;
-    default:
-      return port.lending_pays();
+    case config::TransmitMode::kAuto:
+      // Measured with 64 KiB writes, both ends on one core: by reference costs 0.75 of copying over
+      // net_ring and 0.8 over memif, which copies from there itself.
+      return port.accepts_external_buffers();
   }
+  return false;  // unreachable: the switch names every mode
 }
 
 }  // namespace softmrc::dataplane

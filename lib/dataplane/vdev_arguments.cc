@@ -2,7 +2,6 @@
 
 #include <net/if.h>
 #include <rte_kvargs.h>
-#include <spdlog/spdlog.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -14,6 +13,7 @@
 #include <cstring>
 
 #include "dataplane/error.h"
+#include "telemetry/log.h"
 
 namespace softmrc::dataplane {
 
@@ -79,7 +79,7 @@ void remove_stale_socket(const std::string& arguments) {
   const Socket probe(AF_UNIX, SOCK_SEQPACKET);
   if (connect(probe.fd(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 &&
       errno == ECONNREFUSED) {
-    spdlog::info("softmrc: removing {}, a memif socket nobody listens on", path);
+    logger().info("removing {}, a memif socket nobody listens on", path);
     unlink(path.c_str());
   }
 }

@@ -6,6 +6,7 @@
 
 namespace softmrc::dataplane {
 
+inline constexpr const char* kRing = "net_ring";
 inline constexpr const char* kMemif = "net_memif";
 inline constexpr const char* kAfPacket = "net_af_packet";
 

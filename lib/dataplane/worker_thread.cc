@@ -4,7 +4,6 @@
 #include <rte_lcore.h>
 #include <rte_pause.h>
 #include <sched.h>
-#include <spdlog/spdlog.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 
 #include "dataplane/clock.h"
 #include "dataplane/error.h"
+#include "telemetry/log.h"
 
 namespace softmrc::dataplane {
 
@@ -40,7 +40,7 @@ class LcoreReservation {
     if (reserved_) {
       RTE_PER_LCORE(_lcore_id) = LCORE_ID_ANY;
     } else {
-      spdlog::warn("softmrc: DPDK has no lcore left for a worker: it works without mbuf cache");
+      logger().warn("DPDK has no lcore left for a worker: it works without mbuf cache");
     }
   }
   ~LcoreReservation() {
@@ -121,17 +121,23 @@ void WorkerThread::run_dedicated() {
   }
 }
 
+// [D] An application that polls its memory for what a peer writes drives nothing while it waits:
+// only we can bring it its data, so we look often while we find work. One that drives by itself
+// needs nobody, and pays for each time we wake: we back off.
 void WorkerThread::run_background() {
-  constexpr microseconds kShortest{20}, kLongest{1000};
+  constexpr microseconds kShortest{20}, kLongest{1000}, kDriven{50};
   Duration interval = kLongest;
   while (!stop_.load(std::memory_order_relaxed)) {
-    Time now = clock_now();
+    const Time before = clock_now();
     const Time due = std::min(worker_.last_progress() + interval, worker_.deadline());
-    worker_.sleep(now, std::clamp<Time>(due, now + kShortest, now + kLongest));
-    now = clock_now();
-    const bool application_drives = now < worker_.last_progress() + interval;
-    if (application_drives && now < worker_.deadline()) continue;
-    const bool work = worker_.drive(kLoopsPerHold);
+    worker_.sleep(before,
+                  std::clamp<Time>(due, before + std::max<Duration>(interval / 4, kShortest),
+                                   before + kLongest));
+    const Time now = clock_now();
+    const bool driven = now < worker_.last_progress() + kDriven;
+    const bool is_due = now >= std::min(worker_.last_progress() + interval, worker_.deadline());
+    if (!driven && !is_due) continue;
+    const bool work = !driven && worker_.drive(kLoopsPerHold);
     interval = work ? kShortest : std::min<Duration>(2 * interval, kLongest);
   }
 }

@@ -1,7 +1,7 @@
 // The thread that a worker always has.
 // Dedicated: it drives the worker, spinning, yielding or sleeping when idle.
-// Background (inline progress): it drives only while no application thread does, at intervals that
-// shrink while it finds work and grow to 1 ms while it does not.
+// Background (inline progress): it drives only while no application thread does, at intervals of
+// 20 us while it finds work, growing to 1 ms while it does not.
 #pragma once
 
 #include <atomic>

@@ -82,10 +82,13 @@ void Requestor::detect_losses(Time now, const wire::SackHeader& sack, Psn bitmap
     const Psn psn = bitmap_first + __builtin_ctzll(holes);
     if (psn < una_) continue;
     if (psn >= next_psn_) break;
-    const PacketRecord& rec = record(psn);
+    PacketRecord& rec = record(psn);
     if (rec.arrived || rec.resend_queued) continue;
-    const bool overdue = newest_arrival_ > rec.sent_at && newest_arrival_ - rec.sent_at >= window;
-    if (!overdue && !overtaken_on_ev(rec)) continue;
+    if (!overtaken_on_ev(rec)) {
+      if (newest_arrival_ <= rec.sent_at || newest_arrival_ - rec.sent_at < window) continue;
+      if (rec.suspected_at == kLongAgo) rec.suspected_at = now;
+      if (now - rec.suspected_at < window) continue;
+    }
     ++env.counters.resent_hole;
     declare_lost(now, psn, env, true);
   }

@@ -169,6 +169,7 @@ void Requestor::note_sent(Time now, PacketRecord& rec, RequestorEnvironment env,
   rec.send_order = ++send_order_;
   if (rec.transmissions < UINT8_MAX) ++rec.transmissions;
   rec.resend_queued = false;
+  rec.suspected_at = kLongAgo;
   env.cc.on_send(rec.nominal);
   inflight_ += rec.nominal;
   env.evs.on_sent(rec.ev);

@@ -48,8 +48,9 @@ struct PacketRecord {
   bool arrived = false;
   bool resend_queued = false;
   uint32_t epoch = 0;
+  Time suspected_at = kLongAgo;  // when a SACK first showed it overdue; kLongAgo: not yet
 };
-static_assert(sizeof(PacketRecord) == 32, "two records per cache line");
+static_assert(sizeof(PacketRecord) == 40, "one record per packet in the window");
 
 class Requestor {
  public:

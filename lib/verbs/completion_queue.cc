@@ -2,11 +2,11 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <spdlog/spdlog.h>
 
 #include <mutex>
 #include <new>
 
+#include "telemetry/log.h"
 #include "verbs/device_limits.h"
 #include "verbs/opened_device.h"
 
@@ -58,8 +58,8 @@ int CompletionQueue::poll(int entries, ibv_wc* wc) {
 void CompletionQueue::push(const ibv_wc& wc) {
   if (ring_.push(wc)) return;
   if (!overrun_logged_.exchange(true, std::memory_order_relaxed))
-    spdlog::warn("softmrc: a CQ of {} entries of {} overran: IBV_EVENT_CQ_ERR, it is dead",
-                 ring_.capacity(), device_.entry().ibv.name);
+    logger().warn("a CQ of {} entries of {} overran: IBV_EVENT_CQ_ERR, it is dead",
+                  ring_.capacity(), device_.entry().ibv.name);
 }
 
 void CompletionQueue::discard(uint32_t qp_num) {

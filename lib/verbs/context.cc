@@ -2,12 +2,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
-#include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <new>
 
+#include "telemetry/log.h"
 #include "verbs/fork_guard.h"
 #include "verbs/opened_device.h"
 #include "verbs/registry.h"
@@ -53,7 +53,7 @@ struct ibv_context* open_context(DeviceEntry* entry, const OpenOptions& options)
     errno = ENOMEM;
     return nullptr;
   } catch (const std::exception& error) {
-    spdlog::warn("softmrc: {} cannot be opened: {}", entry->ibv.name, error.what());
+    logger().warn("{} cannot be opened: {}", entry->ibv.name, error.what());
     errno = EIO;
     return nullptr;
   }

@@ -2,12 +2,12 @@
 // application's own again.
 #include <infiniband/verbs.h>
 #include <sched.h>
-#include <spdlog/spdlog.h>
 
 #include <cerrno>
 #include <new>
 
 #include "dataplane/rcu.h"
+#include "telemetry/log.h"
 #include "verbs/mapped_range.h"
 #include "verbs/opened_device.h"
 
@@ -91,8 +91,8 @@ int dereg_mr(struct ibv_mr* mr) {
   for (int step = 0; step < kDrainSteps && !drained; ++step)
     drained = device->node().drain_transmit(kDrainStep);
   if (!drained) {
-    spdlog::warn("softmrc: {}: a port does not give back buffers of the region at {}",
-                 device->entry().ibv.name, mr->addr);
+    logger().warn("{}: a port does not give back buffers of the region at {}",
+                  device->entry().ibv.name, mr->addr);
     return EBUSY;
   }
   domain_of(mr->pd)->users.fetch_sub(1, std::memory_order_release);

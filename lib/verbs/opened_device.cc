@@ -1,7 +1,6 @@
 #include "verbs/opened_device.h"
 
 #include <sched.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>
@@ -9,6 +8,7 @@
 #include <thread>
 
 #include "dataplane/worker.h"
+#include "telemetry/log.h"
 #include "verbs/copy.h"
 #include "verbs/device_limits.h"
 #include "verbs/fork_guard.h"
@@ -74,8 +74,7 @@ Device::~Device() = default;
 int Device::usable() {
   if (process_ == process_generation()) return 0;
   if (!fork_logged_.exchange(true))
-    spdlog::warn("softmrc: {} was opened before fork(); this process must open it itself",
-                 entry_.ibv.name);
+    logger().warn("{} was opened before fork(); this process must open it itself", entry_.ibv.name);
   return ENODEV;
 }
 
@@ -129,8 +128,8 @@ void Device::qp_failed(void* user, transport::RequestStatus cause) {
 }
 
 void Device::established(void* user) {
-  spdlog::debug("softmrc: {} QP {:#x} established", entry_.ibv.name,
-                static_cast<QueuePair*>(user)->qpn().value());
+  logger().debug("{} QP {:#x} established", entry_.ibv.name,
+                 static_cast<QueuePair*>(user)->qpn().value());
 }
 
 dataplane::Node& node_of(Device& device) { return device.node(); }

@@ -2,12 +2,12 @@
 #include "verbs/queue_pair.h"
 
 #include <sched.h>
-#include <spdlog/spdlog.h>
 
 #include <chrono>
 #include <new>
 
 #include "dataplane/worker.h"
+#include "telemetry/log.h"
 #include "verbs/completion_queue.h"
 #include "verbs/device_limits.h"
 #include "verbs/opened_device.h"
@@ -114,8 +114,8 @@ bool QueuePair::drain() {
     worker_.with_core([&](transport::Core& core, Time) { held = core.buffers_held(core_qp_); });
     if (held == 0) return true;
     if (std::chrono::steady_clock::now() > end) {
-      spdlog::warn("softmrc: {} QP {:#x}: a port does not give back {} buffers",
-                   device_.entry().ibv.name, qpn_.value(), held);
+      logger().warn("{} QP {:#x}: a port does not give back {} buffers", device_.entry().ibv.name,
+                    qpn_.value(), held);
       return false;
     }
     worker_.progress();
@@ -133,8 +133,8 @@ int QueuePair::enter(QpState to, const AttributeStore& attributes) {
     if (done) state_.store(ibv_state(to), std::memory_order_seq_cst);
   });
   if (!done) {
-    spdlog::warn("softmrc: {} QP {:#x} cannot go to {}: {}", device_.entry().ibv.name, qpn_.value(),
-                 transport::name(to), why);
+    logger().warn("{} QP {:#x} cannot go to {}: {}", device_.entry().ibv.name, qpn_.value(),
+                  transport::name(to), why);
     return EINVAL;
   }
   may_send_immediates_.store(for_core.max_wimm != 0, std::memory_order_relaxed);
@@ -158,8 +158,8 @@ int QueuePair::modify(const ibv_qp_attr* attr, int mask, const mrc_qp_attr* mrc,
   else
     merged.merge(*from, *to, attr, mask, mrc, mrc_mask, &why);
   if (!why.empty()) {
-    spdlog::warn("softmrc: {} QP {:#x} in {}: modify: {}", device_.entry().ibv.name, qpn_.value(),
-                 transport::name(*from), why);
+    logger().warn("{} QP {:#x} in {}: modify: {}", device_.entry().ibv.name, qpn_.value(),
+                  transport::name(*from), why);
     return EINVAL;
   }
   if (*to == QpState::kReset && *from != QpState::kReset) {
@@ -200,9 +200,9 @@ void QueuePair::failed(transport::RequestStatus cause) {
   state_.store(IBV_QPS_ERR, std::memory_order_seq_cst);
   worker_.doorbell(qpn_);  // as in enter()
   const transport::QpAttributes& peer = core_qp_->attributes;
-  spdlog::warn("softmrc: {} QP {:#x} failed: {} (to {} QP {:#x}, unacknowledged from PSN {:#x})",
-               device_.entry().ibv.name, qpn_.value(), transport::name(cause), to_string(peer.dst),
-               peer.dest_qpn.value(), core_qp_->requestor.unacked().value());
+  logger().warn("{} QP {:#x} failed: {} (to {} QP {:#x}, unacknowledged from PSN {:#x})",
+                device_.entry().ibv.name, qpn_.value(), transport::name(cause), to_string(peer.dst),
+                peer.dest_qpn.value(), core_qp_->requestor.unacked().value());
 }
 
 void QueuePair::abandon_writes_from(const uint8_t* begin, const uint8_t* end) {
@@ -215,8 +215,8 @@ void QueuePair::abandon_writes_from(const uint8_t* begin, const uint8_t* end) {
         found |= segment.data < end && segment.data + segment.length > begin;
   });
   if (!found) return;
-  spdlog::warn("softmrc: {} QP {:#x}: memory of unfinished writes is deregistered",
-               device_.entry().ibv.name, qpn_.value());
+  logger().warn("{} QP {:#x}: memory of unfinished writes is deregistered",
+                device_.entry().ibv.name, qpn_.value());
   enter(QpState::kError, attributes_);
 }
 

@@ -3,8 +3,6 @@
 // do so in their own exit handlers.
 #include "verbs/registry.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -12,6 +10,7 @@
 #include <sstream>
 
 #include "base/random.h"
+#include "telemetry/log.h"
 
 namespace softmrc::verbs {
 
@@ -66,9 +65,9 @@ void read_environment(Registry& r) {
     try {
       const config::NodeConfig config = config::load_node(file);
       if (!add(r, config, file))
-        spdlog::warn("softmrc: {}: a device {} is configured already", file, config.name);
+        logger().warn("{}: a device {} is configured already", file, config.name);
     } catch (const std::exception& error) {
-      spdlog::warn("softmrc: no device from {}: {}", file, error.what());
+      logger().warn("no device from {}: {}", file, error.what());
     }
   }
 }
