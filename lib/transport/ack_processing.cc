@@ -48,10 +48,8 @@ Outcome Requestor::on_sack(Time now, const wire::Packet& packet, RequestorEnviro
   } else {
     trigger.psn = sack.cack_psn + sack.ack_psn_offset;
     rec = live_record(trigger.psn);
-    if (rec != nullptr && trigger.rtx && rec->transmissions > 1 && rec->arrived) {
-      ++env.counters.spurious_resends;
-      grow_reorder_window(now);
-    }
+    if (rec != nullptr && trigger.rtx && rec->transmissions > 1 && rec->arrived)
+      note_spurious_resend(now, *rec, env);
     // Feedback on a path counts only if it names the packet's last transmission.
     if (rec != nullptr && !ev_matches(env, rec->ev, sack.entropy)) rec = nullptr;
   }
@@ -82,7 +80,7 @@ Outcome Requestor::on_sack(Time now, const wire::Packet& packet, RequestorEnviro
   if (dynamic_mpr_ && sack.mpr != 0 && newest_state)
     peer_window_ = std::min(static_cast<int32_t>(sack.mpr * kMprUnit),
                             static_cast<int32_t>(records_.size() / 2));
-  if (progress) note_progress();
+  if (progress) note_progress(now);
   if (newest_state) detect_losses(now, sack, bitmap_first, env);
   last_activity_ = now;
   tail_probes_ = 0;
@@ -169,7 +167,7 @@ Outcome Requestor::on_ack(Time now, const wire::Packet& packet, RequestorEnviron
       // Everything up to this PSN has been processed, so it has arrived.
       if (psn >= una_) advance_una(psn + 1, now, env, nullptr);
       const bool completed = complete_up_to(psn);
-      note_progress();
+      note_progress(now);
       last_activity_ = now;
       tail_probes_ = 0;
       ack_probe_attempts_ = 0;

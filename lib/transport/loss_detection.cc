@@ -6,7 +6,7 @@
 //               by the reorder window on any EV, has arrived (RFC 8985 per path; never a packet
 //               count, since spraying reorders by design)
 //   NACK        the responder, or a switch through it, says so
-//   timeout     the local ACK timeout of the packet expired; counts against the retry budget
+//   timeout     the local ACK timeout of the oldest packet expired; counts against its retry budget
 //
 // Only evidence that came in with a SACK makes a hole a loss, never a clock alone: a peer that was
 // descheduled for a millisecond costs nothing. A silent tail is asked for by a probe (probes.cc).
@@ -28,7 +28,7 @@ constexpr Duration kTimeoutUnit = std::chrono::nanoseconds(1024);
 constexpr uint8_t kMaxTimeout = 24;
 constexpr uint8_t kRetryForEver = 25;
 constexpr uint32_t kMaxReorderSteps = 64;
-constexpr int kReorderCalmRtts = 16;  // RFC 8985 keeps a grown window for 16 recoveries
+constexpr uint32_t kReorderPersist = 16;  // losses that a grown window lasts (RFC 8985)
 
 }  // namespace
 
@@ -54,6 +54,8 @@ bool Requestor::mark_arrived(Psn psn, Time now, RequestorEnvironment env, const 
     ++env.counters.resends_averted;
     grow_reorder_window(now);
   }
+  // An answer that comes sooner than any round trip is to an earlier copy.
+  if (rec.transmissions > 1 && now - rec.sent_at < min_rtt_) note_spurious_resend(now, rec, env);
   // Of a packet sent more than once only the reflected timestamp tells which copy got through.
   const bool last_copy =
       rec.transmissions == 1 || (trigger != nullptr && trigger->psn == psn && trigger->rtx &&
@@ -73,10 +75,6 @@ bool Requestor::overtaken_on_ev(const PacketRecord& rec) const {
 
 void Requestor::detect_losses(Time now, const wire::SackHeader& sack, Psn bitmap_first,
                               RequestorEnvironment env) {
-  if (reorder_steps_ > 1 && now > reorder_calm_) {
-    --reorder_steps_;
-    reorder_calm_ = now + kReorderCalmRtts * srtt_;
-  }
   const Duration window = reorder_window();
   for (uint64_t holes = ~sack.bitmap; holes != 0; holes &= holes - 1) {
     const Psn psn = bitmap_first + __builtin_ctzll(holes);
@@ -90,6 +88,10 @@ void Requestor::detect_losses(Time now, const wire::SackHeader& sack, Psn bitmap
       if (now - rec.suspected_at < window) continue;
     }
     ++env.counters.resent_hole;
+    if (reorder_steps_ > 1 && --reorder_persist_ == 0) {
+      --reorder_steps_;
+      reorder_persist_ = kReorderPersist;
+    }
     declare_lost(now, psn, env, true);
   }
 }
@@ -103,7 +105,18 @@ void Requestor::declare_lost(Time now, Psn psn, RequestorEnvironment env, bool p
   if (penalize_path) env.evs.on_loss(rec.ev, now);
 }
 
-void Requestor::note_progress() { ++progress_epoch_; }
+// Restarts every packet's count of attempts, and the clock of the oldest.
+void Requestor::note_progress(Time now) {
+  ++progress_epoch_;
+  timeout_base_ = now;
+}
+
+void Requestor::note_spurious_resend(Time now, PacketRecord& rec, RequestorEnvironment env) {
+  if (rec.spurious) return;
+  rec.spurious = true;
+  ++env.counters.spurious_resends;
+  grow_reorder_window(now);
+}
 
 // A loss was declared too early: this network reorders more than the window allows for.
 void Requestor::grow_reorder_window(Time now) {
@@ -112,7 +125,7 @@ void Requestor::grow_reorder_window(Time now) {
     ++reorder_steps_;
     last_reorder_step_ = now;
   }
-  reorder_calm_ = now + kReorderCalmRtts * srtt_;
+  reorder_persist_ = kReorderPersist;
 }
 
 // Interval before the expiry that follows `expiries` earlier ones. Never below four RTTs. [D]
@@ -141,28 +154,29 @@ bool Requestor::count_attempt(PacketRecord& rec) {
   return true;
 }
 
+// The local ACK timeout of the oldest packet. It alone is resent: the acknowledgement of that, or
+// of the probe that goes with it, shows what else is missing, and a peer that was silent for a
+// while has lost nothing. For the same reason no path is blamed: while anybody answers, losses are
+// found by what the answers show. [D]
 void Requestor::check_timeouts(Time now, RequestorEnvironment env) {
   if (now < timeout_deadline_) return;
   timeout_deadline_ = kNever;
-  for (Psn psn = una_; psn < next_psn_; ++psn) {
-    PacketRecord& rec = record(psn);
-    if (rec.arrived) continue;
-    if (now - rec.sent_at >= timeout_after(attempts(rec))) {
-      ++env.counters.timeouts;
-      if (!count_attempt(rec)) return;
-      if (rec.resend_queued) {
-        rec.sent_at = now;  // still waits for a port or the window; its clock goes on
-      } else {
-        ++env.counters.resent_timeout;
-        // If nothing sent later got through either, the peer or the whole network was silent, and
-        // this path is no more to blame than the others. [D]
-        declare_lost(now, psn, env, newest_arrival_ > rec.sent_at);
-        timeout_deadline_ = std::min(timeout_deadline_, now + timeout_after(attempts(rec)));
-        continue;
-      }
-    }
-    timeout_deadline_ = std::min(timeout_deadline_, rec.sent_at + timeout_after(attempts(rec)));
+  Psn psn = una_;
+  while (psn < next_psn_ && record(psn).arrived) ++psn;
+  if (psn == next_psn_) return;
+  PacketRecord& rec = record(psn);
+  const Time due = std::max(rec.sent_at, timeout_base_) + timeout_after(attempts(rec));
+  if (now < due) {
+    timeout_deadline_ = due;
+    return;
   }
+  ++env.counters.timeouts;
+  if (!count_attempt(rec)) return;
+  timeout_base_ = now;
+  timeout_deadline_ = now + timeout_after(attempts(rec));
+  if (rec.resend_queued) return;  // still waits for a port or the window; its clock goes on
+  ++env.counters.resent_timeout;
+  declare_lost(now, psn, env, false);
 }
 
 Outcome Requestor::on_nack(Time now, const wire::Packet& packet, RequestorEnvironment env) {

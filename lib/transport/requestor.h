@@ -45,8 +45,9 @@ struct PacketRecord {
   path::EvIndex ev = path::kNoEv;
   uint8_t transmissions = 0;  // saturating
   uint8_t attempts = 0;       // of the retry budget used, valid while epoch is the QP's
-  bool arrived = false;
-  bool resend_queued = false;
+  bool arrived : 1 = false;
+  bool resend_queued : 1 = false;
+  bool spurious : 1 = false;  // its resend was not needed, and that has been counted
   uint32_t epoch = 0;
   Time suspected_at = kLongAgo;  // when a SACK first showed it overdue; kLongAgo: not yet
 };
@@ -160,7 +161,8 @@ class Requestor {
   void detect_losses(Time now, const wire::SackHeader& sack, Psn bitmap_first,
                      RequestorEnvironment env);
   void declare_lost(Time now, Psn psn, RequestorEnvironment env, bool penalize_path);
-  void note_progress();
+  void note_progress(Time now);
+  void note_spurious_resend(Time now, PacketRecord& rec, RequestorEnvironment env);
   void grow_reorder_window(Time now);
   Duration timeout_after(uint32_t expiries) const;
   uint32_t attempts(const PacketRecord& rec) const {
@@ -232,10 +234,11 @@ class Requestor {
   bool rtt_measured_ = false;
   uint32_t reorder_steps_ = 1;  // reorder window in quarters of the smallest RTT
   Time last_reorder_step_ = kLongAgo;
-  Time reorder_calm_{};  // the window shrinks a step when nothing was spurious until then
+  uint32_t reorder_persist_ = 0;    // losses until the window shrinks by a step
   Time newest_arrival_ = kLongAgo;  // send time of the newest thing known to have got through
   Time last_activity_{};            // last send, or acknowledgement that told something
-  Time timeout_deadline_ = kNever;  // never later than the earliest packet's
+  Time timeout_deadline_ = kNever;  // never later than the oldest packet's
+  Time timeout_base_ = kLongAgo;    // last progress or expiry
   uint8_t timeout_ = 0, retry_linear_ = 0, retry_exponential_ = 0;
   uint32_t progress_epoch_ = 0;
   Time last_nack_attempt_ = kLongAgo;

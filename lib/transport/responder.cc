@@ -136,8 +136,12 @@ Outcome Responder::on_data(const wire::Packet& packet, Memory& memory) {
   return outcome;
 }
 
+// The SACK that leaves at the end of the burst reflects the newest packet of the most telling kind:
+// a retransmission (was it needed?), else one that asked for a SACK at once, else any.
 void Responder::want_sack(const wire::Packet& packet, bool now) {
-  newest_ = trigger_of(packet);
+  const bool rtx = packet.transport.bth.rtx;
+  const bool tells_less = (sack_now_ && !now) || (sack_now_ && newest_.rtx && !rtx);
+  if (!tells_less) newest_ = trigger_of(packet);
   sack_now_ |= now;
 }
 
