@@ -127,18 +127,16 @@ void WorkerThread::run_dedicated() {
 void WorkerThread::run_background() {
   constexpr microseconds kShortest{20}, kLongest{1000}, kDriven{50};
   Duration interval = kLongest;
+  bool driven = false;  // by an application thread, when we last looked
   while (!stop_.load(std::memory_order_relaxed)) {
     const Time before = clock_now();
-    const Time due = std::min(worker_.last_progress() + interval, worker_.deadline());
-    worker_.sleep(before,
-                  std::clamp<Time>(due, before + std::max<Duration>(interval / 4, kShortest),
-                                   before + kLongest));
-    const Time now = clock_now();
-    const bool driven = now < worker_.last_progress() + kDriven;
-    const bool is_due = now >= std::min(worker_.last_progress() + interval, worker_.deadline());
-    if (!driven && !is_due) continue;
+    Time until = before + interval;
+    // Deadlines are the application's to keep while it drives; once it stops, ours.
+    if (!driven) until = std::clamp<Time>(worker_.deadline(), before + kShortest, until);
+    worker_.sleep(before, until);
+    driven = clock_now() < worker_.last_progress() + kDriven;
     const bool work = !driven && worker_.drive(kLoopsPerHold);
-    interval = work ? kShortest : std::min<Duration>(2 * interval, kLongest);
+    interval = work ? Duration(kShortest) : std::min<Duration>(2 * interval, kLongest);
   }
 }
 

@@ -7,13 +7,6 @@
 #include "path/ev_set.h"
 
 namespace softmrc::path {
-namespace {
-
-// Longest pause between probes of a dead EV, as a power of two of the interval: 64 ms by default,
-// soon enough after a repair, and 256 dead EVs cost 4 packets per millisecond. [D]
-constexpr uint8_t kMaxBackoff = 6;
-
-}  // namespace
 
 EvIndex EvSet::probe_due(Time now, PortMask room) {
   if (now < next_probe_) return kNoEv;
@@ -49,7 +42,10 @@ void EvSet::probe_done(EvIndex index, bool answered, wire::PathMark mark, Time n
 
 // A quarter of jitter either way keeps the probes of EVs that were lost together apart.
 void EvSet::schedule(BadEv& bad, Time now) {
-  const int64_t interval = probe_interval_.count() << bad.failures;
+  // An EV that was lost again soon after it came back loses some, not all: it is asked as seldom as
+  // one that does not answer, or it would lose packets every few milliseconds. [D]
+  const int backoff = std::max<int>(bad.failures, evs_[bad.index].relapses);
+  const int64_t interval = probe_interval_.count() << backoff;
   const auto spread = static_cast<uint64_t>(interval / 2 + 1);
   bad.due = now + Duration(interval - interval / 4 + static_cast<int64_t>(random_.next() % spread));
 }

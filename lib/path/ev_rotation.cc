@@ -82,6 +82,11 @@ void EvSet::end_rotation(Plane& plane) {
   }
   if (++plane.rotations == kRotationsPerShuffle) {
     plane.rotations = 0;
+    // Eight turns without a loss: an earlier one counts less.
+    for (uint16_t at = plane.begin; at < plane.rotation_end; ++at) {
+      EvRecord& ev = evs_[order_[at]];
+      if (ev.state == EvState::kGood && ev.relapses > 0) --ev.relapses;
+    }
     shuffle(plane.begin, plane.rotation_end);
   }
 }

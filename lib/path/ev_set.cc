@@ -47,7 +47,11 @@ EvSet::EvSet(std::shared_ptr<const Profile> profile, const EvSetConfig& config, 
       std::swap(indices[i], indices[i + random_.below(static_cast<uint32_t>(indices.size() - i))]);
       const auto place = static_cast<uint16_t>(order_.size());
       order_.push_back(place);
-      evs_.push_back({indices[i], place});
+      EvRecord ev{};
+      ev.profile_index = indices[i];
+      ev.place = place;
+      ev.state = EvState::kGood;
+      evs_.push_back(ev);
     }
   }
   turn_ = static_cast<uint8_t>(random_.below(static_cast<uint32_t>(planes)));
@@ -118,6 +122,7 @@ void EvSet::retire(EvIndex index, EvEvent event, Time now) {
     if (!apply(index, event)) return;
     ++mutable_counters(index).went_bad;
     schedule(bad_.emplace_back(BadEv{.index = index, .due = kNever}), now);
+    if (evs_[index].relapses < kMaxBackoff) ++evs_[index].relapses;
     update_next_probe();
     report(index);
   }

@@ -101,8 +101,9 @@ class EvSet {
   struct EvRecord {
     uint16_t profile_index;
     uint16_t place;  // in order_
-    EvState state = EvState::kGood;
-    uint8_t skip_rotations = 0;  // ends of rotation until a SKIP is over; 0 in other states
+    EvState state : 2;
+    uint8_t relapses : 6;    // losses since it last stayed good for long; slows its probing
+    uint8_t skip_rotations;  // ends of rotation until a SKIP is over; 0 in other states
   };
   static_assert(sizeof(EvRecord) == 6, "per-QP EV state must stay small: 256 EVs, 4 KiB per QP");
 
@@ -120,6 +121,10 @@ class EvSet {
       return up && (room & mask_of(port)) != 0 && eligible() != 0;
     }
   };
+
+  // Longest pause between probes of a dead EV, as a power of two of the interval: 64 ms by default,
+  // soon enough after a repair, and 256 dead EVs cost 4 packets per millisecond. [D]
+  static constexpr uint8_t kMaxBackoff = 6;
 
   // One ASSUMED_BAD EV. bad_ is in order of the loss: the front has been bad for longest.
   struct BadEv {

@@ -343,6 +343,7 @@ Responder::Output Responder::take_output(Qpn local, Qpn remote) {
   }
   // Any SACK reports the whole state, so it serves whoever asked for one.
   bytes_since_sack_ = 0;
+  newest_.rtx = false;  // a SACK that a timer brings later was triggered by no retransmission
   hole_deadline_ = kNever;
   hole_reported_ = hole_open();
   bth.opcode = Opcode::kSack;
