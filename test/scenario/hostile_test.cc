@@ -42,6 +42,8 @@ struct Connection {
   Qpn qpn_a, qpn_b;
   wire::NetworkHeaders net;  // a to b, on some path
   PortId port;
+  Psn expected;  // what b's responder waits for
+  Psn sent;      // newest PSN of b's requestor
 };
 
 // Makes frames: true headers, then lies.
@@ -148,8 +150,23 @@ class Liar {
     wire::Bth& bth = headers.bth;
     bth.opcode = kOpcodes[random_.below(kOpcodes.size())];
     bth.dest_qp = random_.below(16) == 0 ? Qpn(random_.below(1 << 24)) : to.qpn_b;
-    bth.psn = Psn(static_cast<uint32_t>(near_or_anything(psn_)));
-    if (random_.below(3) == 0) ++psn_;  // some in order, so that the window moves
+    const bool for_requestor =
+        bth.opcode == Opcode::kAck || bth.opcode == Opcode::kSack || bth.opcode == Opcode::kNack;
+    const Psn hint = for_requestor ? to.sent : to.expected;
+    switch (random_.below(4)) {
+      case 0:
+        bth.psn = Psn(static_cast<uint32_t>(random_.next()));
+        break;
+      case 1:
+        bth.psn = hint - static_cast<int32_t>(random_.below(40));
+        break;
+      case 2:
+        bth.psn = hint + static_cast<int32_t>(random_.below(1200));
+        break;
+      default:
+        bth.psn = hint;
+        break;
+    }
     bth.solicited = random_.below(2);
     bth.ack_request = random_.below(2);
     bth.rtx = random_.below(4) == 0;
@@ -217,7 +234,6 @@ class Liar {
   std::array<uint32_t, 3> keys_;
   uint64_t base_, size_;
   std::vector<uint8_t> payload_;
-  uint32_t psn_ = 0x1000;
 };
 
 Connection connect(test::World& world) {
@@ -236,6 +252,16 @@ Connection connect(test::World& world) {
     c.port = entry.port;
   });
   return c;
+}
+
+// What b waits for and has sent by now: a liar that listens.
+void listen(test::World& world, Connection& c) {
+  dataplane::Node& node = verbs::node_of(*verbs::device_of(world.b.verbs));
+  node.worker_of(c.qpn_b).with_core([&](transport::Core& core, Time) {
+    const transport::Qp* qp = core.find(c.qpn_b);
+    c.expected = qp->responder.cack() + 1;
+    c.sent = qp->requestor.next_psn() - 1;
+  });
 }
 
 void disconnect(test::World& world, const Connection& c) {
@@ -283,6 +309,7 @@ TEST_CASE("mutated packets harm nothing and are all counted") {
   REQUIRE(pool != nullptr);
   Liar liar(seed, writable->rkey, read_only->rkey, base, kSize);
   Connection connection = connect(world);
+  Buffer from_b(world.b, 20'000), to_a(world.a, 20'000);
   const uint64_t counted_before = all_outcomes(victim);
   uint64_t injected = 0, reconnected = 0;
 
@@ -292,6 +319,11 @@ TEST_CASE("mutated packets harm nothing and are all counted") {
     uint16_t id = 0;
     const auto& info = attacker.ports()[connection.port.value() - 1u];
     REQUIRE(rte_eth_dev_get_port_by_name(info.device.c_str(), &id) == 0);
+    if (injected % 1024 == 0) {  // traffic of its own, for acknowledgements to lie about
+      test::Write write(from_b, to_a, 20'000, injected);
+      write.signaled().post(connection.on_b);  // refused when the connection has failed
+    }
+    listen(world, connection);
     const auto count = static_cast<uint16_t>(std::min<uint64_t>(kBurst, wanted - injected));
     std::array<rte_mbuf*, kBurst> burst;
     REQUIRE(rte_pktmbuf_alloc_bulk(pool, burst.data(), count) == 0);
