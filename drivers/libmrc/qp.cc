@@ -1,4 +1,7 @@
 // QPs: life, attributes, posting.
+#include <cstring>
+#include <type_traits>
+
 #include "handles.h"
 #include "result.h"
 
@@ -12,9 +15,10 @@ constexpr uint64_t kSendOps = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WR
 int create(struct mrc_context* context, struct mrc_qp_init_attr* attr, struct mrc_qp** created) {
   if (!context || !attr || !attr->send_cq || !attr->recv_cq || !attr->pd) return EINVAL;
   if (attr->send_ops_flags & ~kSendOps) return EOPNOTSUPP;
-  if (attr->protocol_version != MRC_PROTOCOL_VERSION_0 &&
-      attr->protocol_version != MRC_PROTOCOL_VERSION_1)
-    return EOPNOTSUPP;
+  // Read as the number it is: C callers may have put anything there.
+  std::underlying_type_t<mrc_protocol_version> version;
+  std::memcpy(&version, &attr->protocol_version, sizeof version);
+  if (version != MRC_PROTOCOL_VERSION_0 && version != MRC_PROTOCOL_VERSION_1) return EOPNOTSUPP;
   auto qp = std::make_unique<mrc_qp>();
   softmrc::verbs::QueuePairInit init{.user = attr->qp_context,
                                      .send_cq = attr->send_cq->queue,

@@ -125,9 +125,7 @@ void Core::leave_connection(Qp& qp) {
 }
 
 void Core::destroy_qp(Qp* qp) {
-  DestinationGroup* group = qp->group;
   leave_connection(*qp);
-  if (group != nullptr && group->users > 0) wake_group(*group);
   qps_[slot_of(qp->init.qpn)].reset();
 }
 
@@ -159,6 +157,8 @@ void Core::leave_group(Qp& qp) {
   qp.group = nullptr;
   if (--group->users == 0)
     std::erase_if(groups_, [group](const auto& g) { return g.get() == group; });
+  else
+    wake_group(*group);  // what this QP had in flight makes room for the others
 }
 
 RequestorEnvironment Core::environment(Qp& qp) {
