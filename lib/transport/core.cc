@@ -88,6 +88,8 @@ bool Core::modify_qp(Time now, Qp* qp, QpState to, const QpAttributes& attribute
     case QpState::kRts:
       if (qp->state == QpState::kRtr) {
         qp->attributes = attributes;
+        if (qp->attributes.profile == nullptr) qp->attributes.profile = router_.profile();
+        qp->responder.adopt_limits(attributes);
         qp->requestor.start(attributes);
       }
       break;

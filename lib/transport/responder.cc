@@ -47,16 +47,31 @@ void Responder::start(const QpAttributes& attributes, const void* protection_dom
   reset();
   protection_domain_ = protection_domain;
   path_mtu_ = attributes.path_mtu;
-  window_ = static_cast<int32_t>(attributes.mpr_dest * kMprUnit);
-  max_wimm_dest_ = attributes.max_wimm_dest;
-  trim_nack_ = attributes.trim_nack;
-  dynamic_mpr_ = attributes.dynamic_mpr;
-  mpr_dest_ = attributes.mpr_dest;
+  adopt_limits(attributes);
   cack_ = highest_ = processed_ = attributes.rq_psn - 1;
   acked_psn_ = cack_;
 }
 
 void Responder::reset() { *this = Responder(config_); }
+
+void Responder::adopt_limits(const QpAttributes& attributes) {
+  window_ = static_cast<int32_t>(attributes.mpr_dest * kMprUnit);
+  max_wimm_dest_ = attributes.max_wimm_dest;
+  trim_nack_ = attributes.trim_nack;
+  dynamic_mpr_ = attributes.dynamic_mpr;
+  mpr_dest_ = attributes.mpr_dest;
+  if (info_.empty() || ring_mask_ + 1 >= static_cast<uint32_t>(window_)) return;
+  // Data came in RTR, under a smaller window: move what is tracked into a larger ring.
+  Responder old = *this;
+  info_.clear();
+  allocate();
+  for (Psn psn = processed_ + 1; psn <= highest_; ++psn) {
+    const uint32_t from = psn.value() & old.ring_mask_, to = psn.value() & ring_mask_;
+    info_[to] = old.info_[from];
+    msn_[to] = old.msn_[from];
+    if (psn > cack_ && old.arrived(psn)) bitmap_[to / 64] |= uint64_t{1} << (to % 64);
+  }
+}
 
 void Responder::allocate() {
   if (!info_.empty()) return;

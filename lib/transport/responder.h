@@ -33,6 +33,9 @@ class Responder {
   // Enters RTR: the first PSN expected is attributes.rq_psn.
   void start(const QpAttributes& attributes, const void* protection_domain);
   void reset();
+  // RTS: limits that were given only now (mpr_dest, max_wimm_dest, capabilities). What has arrived
+  // stays; a window that shrinks only keeps newer PSNs out.
+  void adopt_limits(const QpAttributes& attributes);
 
   // A data packet of this connection whose integrity is proven. Messages that became complete are
   // handed over by take_processed().

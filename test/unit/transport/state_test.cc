@@ -125,3 +125,31 @@ TEST_CASE("a QP put into ERROR flushes what is queued, once, in order") {
   CHECK(pair.a().qp->requestor.inflight() == 0);
   CHECK(pair.a().events.failures.empty());  // asked for, not failed
 }
+
+TEST_CASE("a window that is widened at RTS keeps what came in RTR") {
+  Pair pair;
+  transport::QpAttributes attributes = pair.b().qp->attributes;
+  REQUIRE(pair.b().core->modify_qp(pair.now, pair.b().qp, QpState::kReset, {}, nullptr));
+  attributes.mpr_dest = 1;
+  for (auto to : {QpState::kInit, QpState::kRtr})
+    REQUIRE(pair.b().core->modify_qp(pair.now, pair.b().qp, to, attributes, nullptr));
+  wire::TransportHeaders headers;
+  headers.bth.opcode = wire::Opcode::kWriteOnly;
+  headers.bth.dest_qp = pair.b().qpn;
+  headers.body = wire::WriteHeader{};
+  const wire::NetworkHeaders net = pair.network_headers(0);
+  const auto send = [&](int32_t distance) {
+    headers.bth.psn = Psn(0x100) + distance;
+    return pair.inject(1, net, headers, {});
+  };
+  for (const int32_t distance : {0, 2, 127}) CHECK(send(distance) == Outcome::accepted_data);
+  CHECK(send(300) == Outcome::rejected_out_of_window);
+  attributes.mpr_dest = 8;
+  REQUIRE(pair.b().core->modify_qp(pair.now, pair.b().qp, QpState::kRts, attributes, nullptr));
+  CHECK(send(300) == Outcome::accepted_data);
+  for (const int32_t distance : {0, 2, 127, 300})
+    CHECK(send(distance) == Outcome::accepted_duplicate);
+  CHECK(pair.b().qp->responder.cack() == Psn(0x100));
+  CHECK(send(1) == Outcome::accepted_data);
+  CHECK(pair.b().qp->responder.cack() == Psn(0x102));
+}
