@@ -27,8 +27,8 @@ need_packages() {
     sudo=(sudo)
   fi
   echo "installing: ${missing[*]}"
-  "${sudo[@]}" apt-get -qq update || die 'apt-get update failed'
-  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends \
+  "${sudo[@]}" apt-get -qq -o Acquire::Retries=3 update || die 'apt-get update failed'
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o Acquire::Retries=3 --no-install-recommends \
     install "${missing[@]}" >/dev/null </dev/null || die "cannot install: ${missing[*]}"
 }
 

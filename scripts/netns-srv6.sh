@@ -64,12 +64,14 @@ add_namespace() {  # NAME FORWARDING
   ip netns add "$run-$1" 2>"$log/netns" || cannot "no network namespaces: $(cat "$log/netns")"
   namespaces+=("$run-$1")
   inside "$1" sysctl -qw net.ipv6.conf.all.forwarding="$2" net.ipv6.conf.default.forwarding="$2" \
-    net.ipv6.conf.{all,default}.seg6_enabled=1 net.ipv6.conf.default.addr_gen_mode=1
+    net.ipv6.conf.{all,default}.seg6_enabled=1 net.ipv6.conf.default.addr_gen_mode=1 \
+    2>"$log/sysctl" || cannot "no IPv6 forwarding here: $(cat "$log/sysctl")"
   set_ip "$1" link set dev lo up
 }
 
 cable() {  # NAME PORT NAME PORT
-  set_ip "$1" link add name "$2" mtu $mtu type veth peer name "$4" mtu $mtu netns "$run-$3"
+  set_ip "$1" link add name "$2" mtu $mtu type veth peer name "$4" mtu $mtu netns "$run-$3" \
+    2>"$log/veth" || cannot "no veth: $(cat "$log/veth")"
   set_ip "$1" link set dev "$2" up
   set_ip "$3" link set dev "$4" up
 }

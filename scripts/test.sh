@@ -103,7 +103,7 @@ for class in "$@"; do
 done
 
 cd "$root" || exit 1
-need_packages build test
+(need_packages build test) || { echo '0 passed, 1 failed'; exit 1; }
 for class in "$@"; do
   echo
   echo "=== $class"

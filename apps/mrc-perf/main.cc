@@ -123,10 +123,15 @@ int run(const Options& options) {
 }  // namespace softmrc::perf
 
 int main(int argc, char** argv) {
-  const auto parsed = softmrc::perf::parse_command_line(argc, argv);
-  if (!parsed.options) return parsed.exit_status;
-  softmrc::perf::catch_interrupts();
-  // Results appear as they come in a pipe or file too, in step with progress and log lines.
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  return softmrc::perf::run(*parsed.options);
+  try {
+    const auto parsed = softmrc::perf::parse_command_line(argc, argv);
+    if (!parsed.options) return parsed.exit_status;
+    softmrc::perf::catch_interrupts();
+    // Results appear as they come in a pipe or file too, in step with progress and log lines.
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);
+    return softmrc::perf::run(*parsed.options);
+  } catch (const std::exception& failure) {  // what no stage of a run expects: no memory, say
+    std::fprintf(stderr, "%s\n", failure.what());
+    return softmrc::perf::kFailed;
+  }
 }

@@ -13,9 +13,8 @@
 
 struct mrc_context {
   std::shared_ptr<softmrc::verbs::Device> device;  // stays open beside its verbs contexts
-  struct ibv_context* vcontext = nullptr;
-  uint32_t api_version = 0;        // what the program was written for
-  std::atomic<uint32_t> users{0};  // CQs, QPs and hints
+  uint32_t api_version = 0;                        // what the program was written for
+  std::atomic<uint32_t> users{0};                  // CQs, QPs and hints
   std::atomic<uint32_t> hints{0};
 };
 

@@ -56,11 +56,13 @@ SOFTMRC_INTERPOSED struct ibv_device** ibv_get_device_list(int* num_devices) {
   if (dataplane::starting_eal()) return real_list(num_devices);
   int real_count = 0;
   struct ibv_device** const real = real_list(&real_count);
+  const int real_errno = errno;
   if (real == nullptr) real_count = 0;
   const auto own = verbs::configured_devices();
-  if (real == nullptr && own.empty() && errno != ENOSYS) {
+  if (real == nullptr && own.empty() && real_errno != ENOSYS) {
     if (num_devices != nullptr) *num_devices = 0;
-    return nullptr;  // with errno of the real call
+    errno = real_errno;
+    return nullptr;
   }
   struct ibv_device** const list = join(real, static_cast<size_t>(real_count), own);
   if (list == nullptr) {

@@ -79,7 +79,6 @@ NodeConfig read_node(Source& source, const YAML::Node& root) {
   NodeConfig config;
   Fields fields(Value(source, "", root));
   if (const auto name = fields.take("name")) config.name = read_name(*name);
-  if (const auto path = fields.take("state_directory")) config.state_directory = path->text();
   const Value gids = fields.require("gids");
   for (const Value& gid : gids.list()) config.gids.push_back(gid.address());
   if (config.gids.empty() || config.gids.size() > 256) throw gids.error("1 to 256 are expected");

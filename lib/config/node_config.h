@@ -78,8 +78,7 @@ struct TransportConfig {
 
 struct NodeConfig {
   std::string name = "mrc0";
-  std::filesystem::path state_directory;  // device state shared between processes; empty: none
-  std::vector<IpAddress> gids;            // inner addresses; GID table (>= 4 entries by repetition)
+  std::vector<IpAddress> gids;  // inner addresses; GID table (>= 4 entries by repetition)
   std::vector<PlaneConfig> planes;
   std::vector<Srv6TemplateConfig> templates;
   std::vector<DestinationConfig> destinations;

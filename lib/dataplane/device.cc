@@ -50,7 +50,7 @@ std::string unused_name(std::string name) {
   if (!exists(name)) return name;
   name.erase(name.find_last_not_of("0123456789") + 1);
   for (unsigned number = 0;; ++number) {
-    const std::string candidate = name + std::to_string(number);
+    std::string candidate = name + std::to_string(number);
     if (!exists(candidate)) return candidate;
   }
 }

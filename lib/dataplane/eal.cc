@@ -107,6 +107,7 @@ int init(std::vector<std::string> args) {
     pthread_setname_np(pthread_self(), "softmrc-eal");
     const EalCall call;
     std::vector<char*> argv;
+    argv.reserve(args.size());
     for (std::string& arg : args) argv.push_back(arg.data());
     result = rte_eal_init(static_cast<int>(argv.size()), argv.data());
     error = rte_errno;

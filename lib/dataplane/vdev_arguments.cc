@@ -53,7 +53,7 @@ std::string argument(const std::string& arguments, const char* key) {
   rte_kvargs* list = rte_kvargs_parse(arguments.c_str(), nullptr);
   if (list == nullptr) return "";
   const char* value = rte_kvargs_get(list, key);
-  const std::string result = value == nullptr ? "" : value;
+  std::string result = value == nullptr ? "" : value;
   rte_kvargs_free(list);
   return result;
 }

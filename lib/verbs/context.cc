@@ -46,8 +46,9 @@ struct ibv_context* open_context(DeviceEntry* entry, const OpenOptions& options)
     errno = EINVAL;
     return nullptr;
   }
-  auto context = std::make_unique<Context>();
+  std::unique_ptr<Context> context;
   try {
+    context = std::make_unique<Context>();
     context->device = open_device(registered(*entry), options);
   } catch (const std::bad_alloc&) {
     errno = ENOMEM;
@@ -58,7 +59,12 @@ struct ibv_context* open_context(DeviceEntry* entry, const OpenOptions& options)
     return nullptr;
   }
   const int events = eventfd(0, EFD_CLOEXEC);
-  if (events < 0) return nullptr;
+  if (events < 0) {
+    const int error = errno;
+    release_device(std::move(context->device));
+    errno = error;
+    return nullptr;
+  }
   struct verbs_context& verbs = context->verbs;
   verbs.sz = sizeof verbs;
   verbs.context.abi_compat = __VERBS_ABI_IS_EXTENDED;

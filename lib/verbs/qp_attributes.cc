@@ -124,6 +124,8 @@ void AttributeStore::forget() {
   mrc_.timeout = defaults_.timeout;
   mrc_.retry.linear_cnt = defaults_.retry_linear;
   mrc_.retry.exp_cnt = defaults_.retry_exponential;
+  // [D] Ours by default; a peer without it reports no MPR in its SACKs, and nothing changes.
+  mrc_.cap = MRC_QP_CAP_DYNAMIC_MPR;
   ibv_.timeout = mrc_.timeout;
   ibv_.retry_cnt = mrc_.retry.linear_cnt;
   ibv_.port_num = 1;

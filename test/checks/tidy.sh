@@ -21,6 +21,7 @@ changed() {
   git diff --name-only HEAD
 }
 
+git rev-parse HEAD >/dev/null || exit 1
 [ -f "$build/compile_commands.json" ] || { echo "$build is not configured"; exit 1; }
 if [ $# -eq 0 ]; then
   # A file that is not compiled in this build (fuzzers, C that must not compile) has no command.

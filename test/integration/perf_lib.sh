@@ -30,7 +30,7 @@ get() { "$JSON_GET" "$run/$1.json" "${@:2}"; }  # client|server POINTER [VALUE]
 server_config=$CONFIG/memif-a.yaml
 client_config=$CONFIG/memif-b.yaml
 limit=120        # seconds one end may take
-tcp_port=$((20000 + $$ % 20000))
+tcp_port=$((20000 + $$ % 12000))  # below the ports the kernel gives away
 
 # start server|client OPTION...: in the background; its process in $started, its output in $run.
 start() {

@@ -71,7 +71,7 @@ TEST_CASE_METHOD(Fixture, "defaults hold where nothing is given", "[attributes]"
   CHECK(core.retry_exponential == 7);
   CHECK(core.trim_nack);
   CHECK(core.peer_trim_nack);
-  CHECK_FALSE(core.dynamic_mpr);
+  CHECK(core.dynamic_mpr);
   CHECK_FALSE(core.data_dscp.has_value());
   CHECK(core.hop_limit == 64);
   CHECK(core.path_mtu == 1024);
