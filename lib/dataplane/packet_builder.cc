@@ -98,7 +98,12 @@ size_t PacketBuilder::prepare(size_t packets) {
     stock_.resize(want);  // allocates the first time only
     if (rte_pktmbuf_alloc_bulk(pool_, stock_.data() + have, static_cast<unsigned>(want - have)) !=
         0) {
-      stock_.resize(have);
+      // Scarce: at least one packet, so that an acknowledgement can leave and free others.
+      stock_.resize(std::max(have, mbufs_per_packet_));
+      if (have < mbufs_per_packet_ &&
+          rte_pktmbuf_alloc_bulk(pool_, stock_.data() + have,
+                                 static_cast<unsigned>(mbufs_per_packet_ - have)) != 0)
+        stock_.resize(have);
     }
   }
   return std::min(packets, stock_.size() / mbufs_per_packet_);

@@ -48,7 +48,10 @@ Outcome Requestor::on_sack(Time now, const wire::Packet& packet, RequestorEnviro
   } else {
     trigger.psn = sack.cack_psn + sack.ack_psn_offset;
     rec = live_record(trigger.psn);
-    if (rec != nullptr && trigger.rtx && rec->transmissions > 1 && rec->arrived)
+    // It arrived before, and its resend brought nothing new: not the SACK of a resend that another
+    // SACK has overtaken.
+    if (newest_state && units == ReceivedUnits(rcvd_units_) && rec != nullptr && trigger.rtx &&
+        rec->transmissions > 1 && rec->arrived)
       note_spurious_resend(now, *rec, env);
     // Feedback on a path counts only if it names the packet's last transmission.
     if (rec != nullptr && !ev_matches(env, rec->ev, sack.entropy)) rec = nullptr;
@@ -78,12 +81,12 @@ Outcome Requestor::on_sack(Time now, const wire::Packet& packet, RequestorEnviro
   if (sack.mark == PathMark::kSkipOnce) ++env.counters.ecn_marked;
 
   if (dynamic_mpr_ && sack.mpr != 0 && newest_state)
-    peer_window_ = std::min(static_cast<int32_t>(sack.mpr * kMprUnit),
-                            static_cast<int32_t>(records_.size() / 2));
+    peer_window_ = std::min(static_cast<int32_t>(sack.mpr * kMprUnit), initial_window_);
   if (progress) note_progress(now);
   if (newest_state) detect_losses(now, sack, bitmap_first, env);
   last_activity_ = now;
   tail_probes_ = 0;
+  note_ack_missing(now);
   settle_if_idle(env);
   return Outcome::accepted_sack;
 }
@@ -171,6 +174,8 @@ Outcome Requestor::on_ack(Time now, const wire::Packet& packet, RequestorEnviron
       last_activity_ = now;
       tail_probes_ = 0;
       ack_probe_attempts_ = 0;
+      ack_missing_since_ = kNever;  // what is still missing starts anew
+      note_ack_missing(now);
       settle_if_idle(env);
       return completed ? Outcome::accepted_ack : Outcome::drop_stale;
     }

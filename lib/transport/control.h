@@ -32,6 +32,8 @@ class BoundedQueue {
     items_[head_++ % N] = value;
     return true;
   }
+  // The i-th from the front, i < size().
+  T& operator[](size_t i) { return items_[(tail_ + i) % N]; }
   const T& front() const { return items_[tail_ % N]; }
   void pop() { ++tail_; }
   void clear() { tail_ = head_; }

@@ -274,8 +274,9 @@ Outcome Core::receive_endpoint(const wire::Packet& packet, std::span<const uint8
     return packet.transport.bth.opcode == wire::Opcode::kEndpointResponse ? Outcome::drop_unmatched
                                                                           : Outcome::drop_no_qp;
   const auto op = static_cast<wire::EndpointOp>(request->op);
-  if (op != wire::EndpointOp::kEvProbe && op != wire::EndpointOp::kPortStatusUpdate)
-    return Outcome::drop_bad_value;
+  // Port status updates are not acted upon yet, and so not answered either: the peer must not
+  // believe that they were.
+  if (op != wire::EndpointOp::kEvProbe) return Outcome::drop_bad_value;
   EndpointReply reply;
   reply.src = packet.net.ip.dst;
   reply.dst = packet.net.ip.src;
@@ -341,6 +342,12 @@ void Core::drain_completions(Time now, Qp& qp) {
       enter_error(now, qp);
       events_.qp_failed(qp.init.user, done->status);
     }
+  }
+  if (requestor.failed() && qp.state != QpState::kError) {
+    // Its buffers are still with a port, so the completion has to wait; the QP need not.
+    enter_error(now, qp);
+    events_.qp_failed(qp.init.user, requestor.failure());
+    return;
   }
   if (qp.state == QpState::kError && !requestor.failure_pending()) {
     while (const SendRequest* request = requestor.next_flushed())

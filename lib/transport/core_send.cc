@@ -28,8 +28,8 @@ void Core::address(const Qp& qp, path::EvIndex ev, bool control, bool rtx, TxPac
   const wire::TrafficClasses& classes = config_.classes;
   out.port = entry.port;
   out.net.dst_port = config_.udp_port;
-  out.net.ip.hop_limit = qp.attributes.hop_limit;
   qp.route->apply(entry, out.net);
+  out.net.ip.hop_limit = qp.attributes.hop_limit;
   uint8_t dscp = classes.control;
   auto ecn = wire::Ecn::kNotEct;
   if (!control) {

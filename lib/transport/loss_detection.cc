@@ -203,8 +203,10 @@ Outcome Requestor::on_nack(Time now, const wire::Packet& packet, RequestorEnviro
   env.cc.on_nack(now, rec.nominal, reason, rtt);
   inflight_ -= rec.nominal;
   if (reason == NackReason::kTrimmed) env.evs.on_trimmed(rec.ev);
-  // Charged at most once per RTT: an incast with trimming must not kill QPs. [D]
-  if (now - last_nack_attempt_ >= srtt_) {
+  // Some are charged at most once per RTT: an incast with trimming must not kill QPs. [D]
+  const bool sparing = reason == NackReason::kTrimmed || reason == NackReason::kTrimmedLastHop ||
+                       reason == NackReason::kPsnOutOfWindow;
+  if (!sparing || now - last_nack_attempt_ >= srtt_) {
     last_nack_attempt_ = now;
     if (!count_attempt(rec)) return Outcome::accepted_nack;
   }

@@ -34,13 +34,26 @@ bool Requestor::ack_missing() const {
 
 Time Requestor::tail_probe_deadline() const {
   if (!running_ || failure_ || tail_probe_wanted_) return kNever;
-  const bool missing_ack = ack_missing();
-  if (!outstanding() && !missing_ack) return kNever;
+  if (!outstanding()) return ack_probe_deadline();
   const Duration patience = std::max(kSilentRtts * srtt_, kMinSilence);
+  const Time tail = last_activity_ +
+                    std::min(patience * (1 << std::min<int>(tail_probes_, 20)), timeout_after(0));
+  return std::min(tail, ack_probe_deadline());
+}
+
+// Newer data in flight does not bring an older message's lost ACK back.
+Time Requestor::ack_probe_deadline() const {
+  if (ack_missing_since_ == kNever) return kNever;
   const Duration timeout = timeout_after(0);
-  if (missing_ack && !outstanding())
-    return last_activity_ + (ack_probe_attempts_ == 0 ? std::min(patience, timeout) : timeout);
-  return last_activity_ + std::min(patience * (1 << std::min<int>(tail_probes_, 20)), timeout);
+  const Duration patience = std::max(kSilentRtts * srtt_, kMinSilence);
+  return ack_missing_since_ + (ack_probe_attempts_ == 0 ? std::min(patience, timeout) : timeout);
+}
+
+void Requestor::note_ack_missing(Time now) {
+  if (!ack_missing())
+    ack_missing_since_ = kNever;
+  else if (ack_missing_since_ == kNever)
+    ack_missing_since_ = now;
 }
 
 Time Requestor::deadline(const RequestorEnvironment& env) const {
@@ -63,7 +76,8 @@ void Requestor::on_timer(Time now, RequestorEnvironment env) {
   expire_probes(now, env);
   if (env.evs.next_probe() <= now && now - last_ev_probe_ >= kEvProbeGap) ev_probe_wanted_ = true;
   if (now < tail_probe_deadline()) return;
-  if (ack_missing() && !outstanding()) {
+  if (now >= ack_probe_deadline()) {
+    ack_missing_since_ = now;
     if (budget_used(ack_probe_attempts_)) {
       fail_oldest(RequestStatus::kRetryExceeded);
       return;

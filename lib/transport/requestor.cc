@@ -22,6 +22,7 @@ void Requestor::start(const QpAttributes& attributes) {
   running_ = true;
   path_mtu_ = attributes.path_mtu;
   peer_window_ = static_cast<int32_t>(attributes.mpr * kMprUnit);
+  initial_window_ = peer_window_;
   dynamic_mpr_ = attributes.dynamic_mpr;
   pkey_ = attributes.pkey;
   dest_qpn_ = attributes.dest_qpn;
@@ -54,7 +55,7 @@ void Requestor::allocate() {
   if (!records_.empty()) return;
   // Records outlive the window by at least as much again, so that feedback on a packet that has
   // just been acknowledged (its ECN mark, its spurious resend) still finds it.
-  const auto slots = std::bit_ceil(2 * static_cast<uint32_t>(peer_window_));
+  const auto slots = std::bit_ceil(2 * static_cast<uint32_t>(initial_window_));
   record_mask_ = slots - 1;
   records_.resize(slots);
   resend_.resize(slots);
@@ -76,7 +77,14 @@ bool Requestor::new_packet_allowed() const {
 }
 
 bool Requestor::has_data() const {
-  return running_ && !failure_ && (has_resend() || new_packet_allowed());
+  return running_ && !failure_ && (resend_fits() || new_packet_allowed());
+}
+
+// Some queued resend lies within the peer's window. Without dynamic MPR the first one does.
+bool Requestor::resend_fits() const {
+  for (uint32_t at = resend_tail_; at != resend_head_; ++at)
+    if (Psn(resend_[at & record_mask_]) - una_ < peer_window_) return true;
+  return false;
 }
 
 bool Requestor::can_send(const RequestorEnvironment& env) const {
@@ -187,15 +195,20 @@ bool Requestor::next_data(Time now, path::PortMask room, RequestorEnvironment en
   if (!running_ || failure_) return false;
   allocate();
 
-  // Resends first: everything behind them waits for the hole.
-  while (has_resend()) {
+  // Resends first: everything behind them waits for the hole. What a peer that shrank its window
+  // would refuse now goes to the end of the queue; its turn comes again when una_ has moved.
+  for (uint32_t left = resend_head_ - resend_tail_; left > 0; --left) {
     const Psn psn(resend_[resend_tail_ & record_mask_]);
     PacketRecord* rec = live_record(psn);
     if (rec == nullptr || rec->arrived || !rec->resend_queued || psn < una_) {
       ++resend_tail_;  // arrived after all
       continue;
     }
-    if (psn - una_ >= peer_window_) break;  // the peer shrank its window: hold it until it fits
+    if (psn - una_ >= peer_window_) {
+      ++resend_tail_;
+      queue_resend(psn);
+      continue;
+    }
     const path::EvIndex ev = env.evs.next(room, rec->ev);
     if (ev == path::kNoEv) return false;
     ++resend_tail_;

@@ -71,7 +71,7 @@ class Requestor {
   Time deadline(const RequestorEnvironment& env) const;
 
   // --- output ---
-  bool has_resend() const { return resend_head_ != resend_tail_; }
+  bool resend_fits() const;
   // A packet could leave now as far as queue, peer window and congestion control are concerned.
   bool has_data() const;  // but for congestion control, a packet could leave
   bool can_send(const RequestorEnvironment& env) const;
@@ -187,6 +187,8 @@ class Requestor {
   // probes.cc
   Time tail_probe_deadline() const;
   bool ack_missing() const;
+  void note_ack_missing(Time now);
+  Time ack_probe_deadline() const;
   Duration probe_patience() const;
   const Probe* match_probe(uint16_t id, Ev reflected, const RequestorEnvironment& env) const;
   void finish_probe(const Probe& probe, wire::PathMark mark, Time now, RequestorEnvironment env);
@@ -204,7 +206,8 @@ class Requestor {
   std::vector<EvArrival> ev_newest_arrival_;
 
   uint32_t path_mtu_ = 0;
-  int32_t peer_window_ = 0;  // packets beyond cack
+  int32_t peer_window_ = 0;     // packets beyond cack
+  int32_t initial_window_ = 0;  // our own mpr: what the records are sized for
   bool dynamic_mpr_ = false;
   uint16_t pkey_ = wire::kDefaultPkey;
   Qpn dest_qpn_;
@@ -247,6 +250,7 @@ class Requestor {
   uint16_t next_probe_id_ = 1;
   uint8_t tail_probes_ = 0;  // since something was heard
   uint32_t ack_probe_attempts_ = 0;
+  Time ack_missing_since_ = kNever;  // a message has wholly arrived, or it was last asked about
   bool tail_probe_wanted_ = false, ev_probe_wanted_ = false;
   Time last_ev_probe_ = kLongAgo;
   uint32_t ev_probes_out_ = 0;

@@ -98,12 +98,12 @@ Outcome Responder::on_data(const wire::Packet& packet, Memory& memory) {
   if (distance <= 0 || (distance <= window_ && arrived(bth.psn))) {
     // Nothing changes, but whatever told the requestor so was lost: repeat all of it.
     want_sack(packet, true);
+    note_ce(packet);
     ack_now_ |= has_processed_;
     return Outcome::accepted_duplicate;
   }
   if (distance > window_) {
-    nacks_.push({trigger_of(packet), wire::NackReason::kPsnOutOfWindow});
-    return Outcome::rejected_out_of_window;
+    return want_nack(packet, wire::NackReason::kPsnOutOfWindow, Outcome::rejected_out_of_window);
   }
 
   const auto length = static_cast<uint32_t>(packet.payload.size());
@@ -137,6 +137,7 @@ Outcome Responder::on_data(const wire::Packet& packet, Memory& memory) {
   stashed_immediates_ += with_immediate;
   rcvd_bytes_ += wire::nominal_size(packet.transport, length);
   ++out_of_order_;
+  if (bth.psn - highest_ > 1) hole_reported_ = false;  // a new hole has a window of its own
   if (bth.psn > highest_) highest_ = bth.psn;
   while (highest_ > cack_ && arrived(cack_ + 1)) {
     ++cack_;
@@ -147,7 +148,7 @@ Outcome Responder::on_data(const wire::Packet& packet, Memory& memory) {
 
   bytes_since_sack_ += std::max(length, kMinSackBytes);
   want_sack(packet, bth.rtx || bth.ack_request || packet.ce);
-  if (packet.ce && !ecn_marked_.full()) ecn_marked_.push(trigger_of(packet));
+  note_ce(packet);
   return outcome;
 }
 
@@ -171,12 +172,28 @@ Outcome Responder::on_trimmed(const wire::Packet& packet) {
     return Outcome::accepted_trimmed;
   }
   if (distance > window_) {
-    nacks_.push({trigger_of(packet), wire::NackReason::kPsnOutOfWindow});
-    return Outcome::rejected_out_of_window;
+    return want_nack(packet, wire::NackReason::kPsnOutOfWindow, Outcome::rejected_out_of_window);
   }
-  nacks_.push({trigger_of(packet), packet.trimmed_lasthop ? wire::NackReason::kTrimmedLastHop
-                                                          : wire::NackReason::kTrimmed});
-  return Outcome::accepted_trimmed;
+  return want_nack(
+      packet,
+      packet.trimmed_lasthop ? wire::NackReason::kTrimmedLastHop : wire::NackReason::kTrimmed,
+      Outcome::accepted_trimmed);
+}
+
+// A NACK that finds no room is a packet that was lost: the requestor finds the hole.
+Outcome Responder::want_nack(const wire::Packet& packet, wire::NackReason reason, Outcome outcome) {
+  return nacks_.push({trigger_of(packet), reason}) ? outcome : Outcome::drop_overload;
+}
+
+// Each marked EV is reported, with its newest packet.
+void Responder::note_ce(const wire::Packet& packet) {
+  if (!packet.ce) return;
+  for (size_t i = 0; i < ecn_marked_.size(); ++i) {
+    if (ecn_marked_[i].ev != packet.ev) continue;
+    ecn_marked_[i] = trigger_of(packet);
+    return;
+  }
+  ecn_marked_.push(trigger_of(packet));
 }
 
 Outcome Responder::on_probe(const wire::Packet& packet) {

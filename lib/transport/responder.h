@@ -92,6 +92,9 @@ class Responder {
   void allocate();
   bool arrived(Psn psn) const;
   void want_sack(const wire::Packet& packet, bool now);
+  void note_ce(const wire::Packet& packet);
+  wire::Outcome want_nack(const wire::Packet& packet, wire::NackReason reason,
+                          wire::Outcome outcome);
   bool hole_open() const { return highest_ > cack_; }
   void fill_bitmap(wire::SackHeader& sack);
 
@@ -146,9 +149,9 @@ class Responder {
     Trigger trigger;
     wire::NackReason reason = wire::NackReason::kTrimmed;
   };
-  BoundedQueue<Trigger, 16> ecn_marked_;
+  BoundedQueue<Trigger, 16> ecn_marked_;  // one per EV
   BoundedQueue<ProbeReply, 8> probe_replies_;
-  BoundedQueue<NackReply, 16> nacks_;
+  BoundedQueue<NackReply, 64> nacks_;
 };
 
 }  // namespace softmrc::transport

@@ -461,3 +461,54 @@ TEST_CASE("unsignalled requests free their slots without a completion") {
   }
   CHECK(pair.a().send_queue.freed() == 640);
 }
+
+TEST_CASE("a lost ACK is asked for while newer data streams") {
+  Pair pair;
+  int acks = 0;
+  pair.filter = [&](int from, PortId, const wire::Packet& p) {
+    return from == 1 && p.transport.bth.opcode == Opcode::kAck && ++acks == 1 ? Verdict::kDrop
+                                                                              : Verdict::kPass;
+  };
+  const auto data = pattern(1 << 20);
+  pair.a().write(1, data.data(), 64, kBase, kKey);
+  for (uint64_t i = 2; i < 60; ++i)
+    pair.a().write(i, data.data(), 1 << 20, kBase, kKey, std::nullopt, false);
+  pair.ring(0);
+  // 58 MiB take over a millisecond; the small write does not wait for them.
+  REQUIRE(pair.run_until([&] { return !pair.a().events.sends.empty(); }, 300us));
+  CHECK(pair.a().events.sends[0].wr_id == 1);
+}
+
+TEST_CASE("a window that the peer shrinks holds resends that do not fit, and loses none") {
+  PairOptions options;
+  options.attributes.dynamic_mpr = true;
+  Pair pair(options);
+  Random random(4);
+  pair.filter = [&](int from, PortId, const wire::Packet& p) {
+    return from == 0 && wire::is_write(p.transport.bth.opcode) && random.chance(0.3)
+               ? Verdict::kDrop
+               : Verdict::kPass;
+  };
+  const auto data = pattern(1 << 20);
+  for (uint64_t i = 0; i < 8; ++i) pair.a().write(i, data.data(), 1 << 20, kBase, kKey);
+  pair.ring(0);
+  pair.run_for(20us);
+  transport::QpAttributes smaller = pair.b().qp->attributes;
+  smaller.mpr_dest = 1;
+  pair.b().qp->responder.adopt_limits(smaller);
+  REQUIRE(pair.run_until([&] { return pair.a().events.sends.size() == 8; }, 5s));
+  for (const auto& done : pair.a().events.sends) CHECK(done.status == RequestStatus::kSuccess);
+  CHECK(same(pair, kBase, data));
+}
+
+TEST_CASE("the hop limit of the address handle is what leaves") {
+  PairOptions options;
+  options.attributes.hop_limit = 7;
+  Pair pair(options);
+  pair.keep = true;
+  const auto data = pattern(64);
+  pair.a().write(1, data.data(), 64, kBase, kKey);
+  pair.ring(0);
+  REQUIRE(pair.run_until([&] { return !pair.a().events.sends.empty(); }));
+  CHECK(pair.sent[0].at(0).net.ip.hop_limit == 7);
+}
