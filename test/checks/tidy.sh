@@ -28,13 +28,16 @@ if [ $# -eq 0 ]; then
   mapfile -t files < <(changed | grep -E '\.(cc|c)$' | awk '!seen[$0]++' | while read -r file; do
     [ -f "$file" ] && grep -q "/$file\"" "$build/compile_commands.json" && echo "$file"
   done)
+  if [ ${#files[@]} -gt $most ]; then
+    echo "left out: $((${#files[@]} - most)) of ${#files[@]} files"
+    files=("${files[@]:0:$most}")
+  fi
 else
   files=("$@")
 fi
 [ ${#files[@]} -gt 0 ] || { echo 'nothing changed'; exit 0; }
-[ ${#files[@]} -le $most ] || echo "left out: $((${#files[@]} - most)) of ${#files[@]} files"
 
-printf '%s\0' "${files[@]:0:$most}" |
+printf '%s\0' "${files[@]}" |
   xargs -0 -n 1 -P "$(nproc)" timeout "$seconds_per_file" clang-tidy-14 --quiet -p "$build" 2>&1 |
   grep -vE '^[0-9]+ warnings? (generated|treated)'
 status=("${PIPESTATUS[@]}")

@@ -43,6 +43,7 @@ TEST_CASE("no ring is lost among threads") {
   std::atomic<int> posted[kThreads]{};
   int seen[kThreads]{};
   std::vector<std::thread> ringers;
+  ringers.reserve(kThreads);
   for (int t = 0; t < kThreads; ++t) {
     ringers.emplace_back([&, t] {
       for (int i = 0; i < kRings; ++i) {
