@@ -48,6 +48,7 @@ int main(int argc, char** argv) {
   for (const size_t size : {size_t{1} << 20, size_t{256} << 20}) {
     std::vector<uint8_t> from(size, 0x3C), to(size, 1);
     std::vector<double> rates;
+    rates.reserve(static_cast<size_t>(rounds));
     for (int i = 0; i < rounds; ++i) rates.push_back(gigabytes_per_second(from, to, block, sum));
     std::printf("%s\"%zu MiB\": %.3f", separator, size >> 20, median(rates));
     separator = ", ";
