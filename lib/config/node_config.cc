@@ -13,7 +13,7 @@ namespace {
 
 // The name becomes a verbs device name and part of file names.
 std::string read_name(const Value& value) {
-  const std::string name = value.text();
+  std::string name = value.text();
   const bool plain = std::ranges::all_of(name, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '-' || c == '.';

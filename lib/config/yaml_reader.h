@@ -43,8 +43,8 @@ class Value {
   const YAML::Node& node() const { return node_; }
   int port() const { return port_; }
   ConfigError error(const std::string& message) const { return source_->error(key_, message); }
-  Value child(std::string key, YAML::Node node, int port) const {
-    return Value(*source_, std::move(key), std::move(node), port);
+  Value child(std::string key, const YAML::Node& node, int port) const {
+    return Value(*source_, std::move(key), node, port);
   }
 
   std::string text() const;

@@ -15,6 +15,7 @@
 
 #include "dataplane/eal.h"
 #include "dataplane/error.h"
+#include "dataplane/interrupt_thread.h"
 #include "dataplane/vdev_arguments.h"
 #include "telemetry/log.h"
 
@@ -153,7 +154,7 @@ Device::~Device() {
   if (!attached_) return;
   rte_eth_dev_info info;
   const bool known = rte_eth_dev_info_get(id_, &info) == 0;
-  rte_eth_dev_close(id_);
+  run_on_interrupt_thread([&] { rte_eth_dev_close(id_); });
   if (known && info.device != nullptr && rte_dev_remove(info.device) != 0) {
     logger().debug("port {} is closed but was not detached: {}", id_, eal_log_tail());
   }

@@ -10,6 +10,7 @@
 
 #include "dataplane/eal.h"
 #include "dataplane/error.h"
+#include "dataplane/interrupt_thread.h"
 #include "dataplane/vdev_arguments.h"
 #include "telemetry/log.h"
 #include "wire/layout.h"
@@ -188,7 +189,7 @@ void Port::stop(const std::function<void()>& wait_for_workers) {
   started_.store(false, std::memory_order_release);
   up_.store(false, std::memory_order_release);
   wait_for_workers();
-  rte_eth_dev_stop(device_.id());
+  run_on_interrupt_thread([&] { rte_eth_dev_stop(device_.id()); });
 }
 
 bool Port::sent_all_read() const {

@@ -21,6 +21,7 @@ config::NodeConfig make_config(const NodePairOptions& options, const IpAddress& 
   config.ev.active = 32;
   config.workers = options.workers;
   config.progress = options.progress;
+  config.idle = options.idle;
   config.transmit = options.transmit;
   config.mbuf_size_bytes = options.mbuf_size_bytes;
   config.rx_descriptors = config.tx_descriptors = 256;

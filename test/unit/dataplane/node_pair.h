@@ -19,6 +19,7 @@ struct NodePairOptions {
   size_t planes = 2;
   uint32_t workers = 1;
   config::Progress progress = config::Progress::kInline;
+  config::Idle idle = config::Idle::kAuto;
   config::TransmitMode transmit = config::TransmitMode::kAuto;
   uint32_t mbuf_size_bytes = 0;
   bool ipv4 = false;

@@ -1,6 +1,8 @@
 // Two whole nodes over ring links: every way of driving them, every way of sending.
 #include <unistd.h>
 
+#include <thread>
+
 #include "dataplane/mbuf_pool.h"
 #include "node_pair.h"
 
@@ -24,6 +26,44 @@ TEST_CASE("writes arrive intact, however nodes are driven and payload is sent") 
   NodePair pair(options);
   for (const size_t size : {size_t{1}, size_t{7}, size_t{4096}, size_t{4097}, size_t{100'000}})
     pair.exchange(size, 3);
+}
+
+TEST_CASE("a dedicated worker answers doorbells however it idles") {
+  NodePairOptions options;
+  options.progress = config::Progress::kDedicated;
+  options.idle = GENERATE(config::Idle::kSpin, config::Idle::kYield, config::Idle::kSleep);
+  NodePair pair(options);
+  for (int i = 0; i < 5; ++i) {
+    pair.exchange(10'000, 1);
+    usleep(2000);  // long enough to fall asleep
+  }
+}
+
+TEST_CASE("control calls get the worker while traffic runs, and each runs alone") {
+  NodePairOptions options;
+  options.progress = GENERATE(config::Progress::kInline, config::Progress::kDedicated);
+  NodePair pair(options);
+  std::atomic<bool> stop{false};
+  std::atomic<int> inside{0}, collisions{0}, calls{0};
+  std::vector<std::thread> controllers;
+  for (int t = 0; t < 2; ++t) {
+    controllers.emplace_back([&] {
+      while (!stop) {
+        pair.a->node->worker(0).with_core([&](transport::Core&, Time) {
+          if (inside.fetch_add(1) != 0) ++collisions;
+          inside.fetch_sub(1);
+        });
+        ++calls;
+        usleep(20);
+      }
+    });
+  }
+  for (int i = 0; i < 20; ++i) pair.exchange(100'000, 1);
+  pair.run_until([&] { return calls >= 100; });
+  stop = true;
+  for (std::thread& controller : controllers) controller.join();
+  CHECK(calls >= 100);
+  CHECK(collisions == 0);
 }
 
 TEST_CASE("frames larger than an mbuf go as chains, both ways of sending") {
