@@ -159,8 +159,8 @@ TEST_CASE("prepare promises only what mbufs allow") {
   std::vector<rte_mbuf*> taken(builder.pool.size() - 10);
   REQUIRE(rte_pktmbuf_alloc_bulk(builder.pool.get(), taken.data(),
                                  static_cast<unsigned>(taken.size())) == 0);
-  CHECK(builder.builder.prepare(32) == 1);  // not all of them: one at least, to get on
-  CHECK(builder.builder.prepare(2) == 2);  // four mbufs each, in case they are lent
+  CHECK(builder.builder.prepare(32) == 1);  // scarce: one at least, an acknowledgement frees others
+  CHECK(builder.builder.prepare(2) == 2);   // four mbufs each, in case they are lent
   rte_pktmbuf_free_bulk(taken.data(), static_cast<unsigned>(taken.size()));
   CHECK(builder.builder.prepare(32) == 32);
 }
