@@ -46,6 +46,7 @@ TEST_CASE("control calls get the worker while traffic runs, and each runs alone"
   std::atomic<bool> stop{false};
   std::atomic<int> inside{0}, collisions{0}, calls{0};
   std::vector<std::thread> controllers;
+  controllers.reserve(2);
   for (int t = 0; t < 2; ++t) {
     controllers.emplace_back([&] {
       while (!stop) {

@@ -118,7 +118,8 @@ TEST_CASE("NACKs: stale ones do not touch inflight, a true one resends on anothe
   nack.psn = pair.first + 2;
   Outcome outcome = Outcome::drop_stale;
   path::EvIndex hit = path::kNoEv;
-  for (path::EvIndex i = 0; i < pair.a().qp->evs->size() && outcome == Outcome::drop_stale; ++i) {
+  const auto evs = static_cast<path::EvIndex>(pair.a().qp->evs->size());
+  for (path::EvIndex i = 0; i < evs && outcome == Outcome::drop_stale; ++i) {
     nack.entropy = pair.a().qp->evs->entry(i).ev;
     headers.body = nack;
     outcome = pair.inject(0, net, headers, {});
@@ -142,7 +143,8 @@ TEST_CASE("NACK UNEXP_EVENT ends the QP with a remote operation error") {
   wire::NackHeader nack;
   nack.reason = static_cast<uint8_t>(wire::NackReason::kUnexpectedEvent);
   nack.psn = pair.first;
-  for (path::EvIndex i = 0; i < pair.a().qp->evs->size(); ++i) {
+  const auto evs = static_cast<path::EvIndex>(pair.a().qp->evs->size());
+  for (path::EvIndex i = 0; i < evs; ++i) {
     nack.entropy = pair.a().qp->evs->entry(i).ev;
     headers.body = nack;
     if (pair.inject(0, net, headers, {}) == Outcome::accepted_nack) break;

@@ -319,7 +319,8 @@ TEST_CASE("a black-holed plane is left, its load goes to the others, and it come
   const auto bad_on_plane_2 = [&] {
     int bad = 0;
     const path::EvSet& evs = *pair.a().qp->evs;
-    for (path::EvIndex i = 0; i < evs.size(); ++i)
+    const auto size = static_cast<path::EvIndex>(evs.size());
+    for (path::EvIndex i = 0; i < size; ++i)
       if (evs.entry(i).port == PortId(2)) bad += evs.state(i) == path::EvState::kAssumedBad;
     return bad;
   };
