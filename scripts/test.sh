@@ -77,9 +77,8 @@ run_build() {
 run_fast() { suite build fast; }
 
 run_asan() {
-  # Leaks count, except those of the libraries in test/lsan.supp.
+  # Leaks count, none is suppressed.
   export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1
-  export LSAN_OPTIONS=suppressions=$root/test/lsan.supp:print_suppressions=0
   export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
   if configure build-asan -Db_sanitize=address,undefined -Doptimization=1; then
     suite build-asan fast --timeout-multiplier 4
@@ -87,7 +86,7 @@ run_asan() {
   else
     count 'asan: not configured' 1
   fi
-  unset ASAN_OPTIONS LSAN_OPTIONS UBSAN_OPTIONS
+  unset ASAN_OPTIONS UBSAN_OPTIONS
 }
 
 # Nodes that spin share the cores badly: one test at a time.
