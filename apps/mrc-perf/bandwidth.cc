@@ -67,12 +67,12 @@ json Bandwidth::run(uint64_t size) {
   const uint64_t per_pass = parameters_.verify ? layout.slots : kUnlimited;
   Measured measured;
   if (sends_) progress_.begin(size, begin);
-  for (bool peer_finished = false; !peer_finished || !plan.finished(clock_now());) {
+  for (bool last = false; !last;) {
     const uint64_t count = plan.finished(clock_now()) ? 0 : std::min(per_pass, plan.remaining);
     if (parameters_.verify && count > 0)
       fill_messages(layout, {direction_seed(parameters_, client_), pass_number_, count},
                     endpoint_.source());
-    peer_finished = run_pass(layout, count, plan, measured);
+    last = run_pass(layout, count, plan, measured);
     if (parameters_.verify) verify(layout, count);
     ++pass_number_;
   }
@@ -96,6 +96,7 @@ bool Bandwidth::run_pass(const Layout& layout, uint64_t messages_per_qp, Plan& p
   }
 
   bool finished = false;  // this end's sending, and the peer knows
+  bool last = false;      // as announced: both ends decide by the same two words
   std::optional<json> peer;
   while (!finished || !peer) {
     const bool completions = drive();
@@ -108,7 +109,8 @@ bool Bandwidth::run_pass(const Layout& layout, uint64_t messages_per_qp, Plan& p
       json counts = json::array();
       for (QpState& qp : qps_) counts.push_back(qp.posted - qp.pass_first);
       plan.remaining -= std::min(plan.remaining, messages_per_qp);
-      rendezvous_.send("sent", {{"messages", counts}, {"last", plan.finished(now)}});
+      last = plan.finished(now);
+      rendezvous_.send("sent", {{"messages", counts}, {"last", last}});
       finished = true;
     }
     rendezvous_.pump(now);
@@ -120,7 +122,7 @@ bool Bandwidth::run_pass(const Layout& layout, uint64_t messages_per_qp, Plan& p
     ++measured.passes;
   }
   finish_receiving(*peer);
-  return peer->value("last", true);
+  return last && peer->value("last", true);
 }
 
 bool Bandwidth::drive() {

@@ -53,7 +53,7 @@ class Bandwidth {
     bool finished(Time now) const { return remaining == 0 || now >= deadline; }
   };
 
-  // Returns whether the peer has finished.
+  // True: the last pass, by what each end has announced to the other.
   bool run_pass(const Layout& layout, uint64_t messages_per_qp, Plan& plan, Measured& measured);
   bool drive();  // takes completions and acts on them; true: writes were among them
   void post(const Layout& layout);
