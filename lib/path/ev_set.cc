@@ -121,6 +121,7 @@ void EvSet::retire(EvIndex index, EvEvent event, Time now) {
   } else {
     if (!apply(index, event)) return;
     ++mutable_counters(index).went_bad;
+    bad_.reserve(evs_.size());  // once, with the first loss
     schedule(bad_.emplace_back(BadEv{.index = index, .due = kNever}), now);
     if (evs_[index].relapses < kMaxBackoff) ++evs_[index].relapses;
     update_next_probe();

@@ -19,9 +19,6 @@ constexpr Duration kNakInterval = std::chrono::microseconds(100);
 
 uint32_t slot_of(Qpn qpn) { return qpn.value() & (kQpSlots - 1); }
 
-// Takes `qp` off a list it is on.
-void remove(std::deque<Qp*>& list, const Qp* qp) { std::erase(list, qp); }
-
 }  // namespace
 
 Core::Core(const CoreConfig& config, const path::Router& router, Memory& memory, Events& events,
@@ -55,7 +52,10 @@ size_t Core::qp_count() const {
 Qp* Core::create_qp(const QpInit& init) {
   const uint32_t index = slot_of(init.qpn);
   if (index < kFirstQpSlot || slot(init.qpn) != nullptr) return nullptr;
-  if (index >= qps_.size()) qps_.resize(index + 1);
+  if (index >= qps_.size()) {
+    qps_.resize(index + 1);
+    timers_.reserve(qps_.capacity());
+  }
   const ResponderConfig responder{config_.sack_threshold, config_.reorder_window, kNakInterval};
   qps_[index] = std::make_unique<Qp>(init, responder, config_.base_rtt);
   return qps_[index].get();
@@ -122,8 +122,7 @@ void Core::leave_connection(Qp& qp) {
     leave_group(qp);
   }
   unlist(qp);
-  timers_.forget(&qp);
-  qp.armed = kNever;
+  timers_.disarm(qp);
 }
 
 void Core::destroy_qp(Qp* qp) {
@@ -132,10 +131,9 @@ void Core::destroy_qp(Qp* qp) {
 }
 
 void Core::unlist(Qp& qp) {
-  if (qp.in_ready) remove(ready_, &qp);
-  if (qp.in_control) remove(control_, &qp);
-  if (qp.in_burst) remove(burst_, &qp);
-  qp.in_ready = qp.in_control = qp.in_burst = false;
+  ready_.erase(qp);
+  control_.erase(qp);
+  burst_.erase(qp);
 }
 
 DestinationGroup* Core::join_group(const IpAddress& destination) {
@@ -154,8 +152,7 @@ DestinationGroup* Core::join_group(const IpAddress& destination) {
 
 void Core::leave_group(Qp& qp) {
   DestinationGroup* group = qp.group;
-  std::erase(group->blocked, &qp);
-  qp.blocked = false;
+  group->blocked.erase(qp);
   qp.group = nullptr;
   if (--group->users == 0)
     std::erase_if(groups_, [group](const auto& g) { return g.get() == group; });
@@ -195,10 +192,7 @@ Outcome Core::dispatch(Time now, PortId port, const wire::Packet& packet,
 
   qp->heard.note(port);
   const Outcome outcome = receive_for_qp(now, packet, *qp);
-  if (!qp->in_burst) {
-    qp->in_burst = true;
-    burst_.push_back(qp);
-  }
+  burst_.push_back(*qp);
   return outcome;
 }
 
@@ -290,9 +284,7 @@ Outcome Core::receive_endpoint(const wire::Packet& packet, std::span<const uint8
 
 void Core::end_of_burst(Time now) {
   while (!burst_.empty()) {
-    Qp& qp = *burst_.front();
-    burst_.pop_front();
-    qp.in_burst = false;
+    Qp& qp = burst_.pop_front();
     qp.responder.end_of_burst(now);
     after_input(now, qp);
   }
@@ -385,14 +377,11 @@ void Core::arm(Qp& qp) {
   if (qp.group == nullptr) return;
   Time deadline = qp.responder.deadline();
   if (can_send(qp.state)) deadline = std::min(deadline, qp.requestor.deadline(environment(qp)));
-  timers_.arm(&qp, qp.armed, deadline);
+  timers_.arm(qp, deadline);
 }
 
 void Core::run_timers(Time now) {
-  Time at;
-  while (Qp* qp = timers_.take_due(now, &at)) {
-    if (at != qp->armed) continue;  // armed for an earlier time since, which has been served
-    qp->armed = kNever;
+  while (Qp* qp = timers_.take_due(now)) {
     qp->responder.on_timer(now);
     if (can_send(qp->state)) qp->requestor.on_timer(now, environment(*qp));
     after_input(now, *qp);
@@ -402,28 +391,21 @@ void Core::run_timers(Time now) {
 void Core::wake(Qp& qp) {
   if (qp.group == nullptr) return;
   const bool sends = can_send(qp.state);
-  if (!qp.in_control && (qp.responder.has_output() || (sends && qp.requestor.wants_probe()))) {
-    qp.in_control = true;
-    control_.push_back(&qp);
-  }
-  if (!sends || qp.in_ready || qp.blocked || !qp.requestor.has_data()) return;
-  if (qp.requestor.blocked_by_cc(environment(qp))) {
-    qp.blocked = true;
-    qp.group->blocked.push_back(&qp);
-    return;
-  }
-  qp.in_ready = true;
-  ready_.push_back(&qp);
+  if (qp.responder.has_output() || (sends && qp.requestor.wants_probe())) control_.push_back(qp);
+  if (!sends || qp.ready.listed || qp.blocked.listed || !qp.requestor.has_data()) return;
+  if (qp.requestor.blocked_by_cc(environment(qp)))
+    qp.group->blocked.push_back(qp);
+  else
+    ready_.push_back(qp);
 }
 
 // The window may have opened: whoever waited for it gets another turn.
 void Core::wake_group(DestinationGroup& group) {
   if (group.blocked.empty()) return;
-  if (group.blocked.front()->requestor.blocked_by_cc(environment(*group.blocked.front()))) return;
-  std::vector<Qp*> waiting;
-  waiting.swap(group.blocked);
-  for (Qp* qp : waiting) qp->blocked = false;
-  for (Qp* qp : waiting) wake(*qp);
+  Qp& first = group.blocked.front();
+  if (first.requestor.blocked_by_cc(environment(first))) return;
+  for (size_t waiting = group.blocked.size(); waiting > 0; --waiting)
+    wake(group.blocked.pop_front());
 }
 
 Time Core::next_deadline() const { return timers_.next(); }

@@ -9,7 +9,6 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
@@ -193,8 +192,10 @@ class Core {
 
   std::vector<std::unique_ptr<Qp>> qps_;  // by the low 16 bits of the QPN
   std::vector<std::unique_ptr<DestinationGroup>> groups_;
-  Timers<Qp> timers_;
-  std::deque<Qp*> ready_, control_, burst_;
+  Timers<Qp, &Qp::timer> timers_;
+  QpList<&Qp::ready> ready_;
+  QpList<&Qp::control> control_;
+  QpList<&Qp::burst> burst_;
   struct EndpointReply {
     IpAddress src, dst;
     wire::TransportHeaders headers;

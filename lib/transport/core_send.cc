@@ -142,7 +142,7 @@ size_t Core::poll(Time now, std::span<uint16_t> room, std::span<TxPacket> out) {
 
   // Each QP on the list once per round, until nobody has anything or finds room.
   for (size_t misses = 0; filled < out.size() && misses < control_.size();) {
-    Qp& qp = *control_.front();
+    Qp& qp = control_.front();
     if (emit_control(now, qp, room, out[filled])) {
       ++filled;
       misses = 0;
@@ -150,13 +150,12 @@ size_t Core::poll(Time now, std::span<uint16_t> room, std::span<TxPacket> out) {
       ++misses;
     }
     control_.pop_front();
-    qp.in_control = false;
     wake(qp);
     arm(qp);
   }
 
   for (size_t misses = 0; filled < out.size() && misses < ready_.size();) {
-    Qp& qp = *ready_.front();
+    Qp& qp = ready_.front();
     int sent = 0;
     while (sent < kTurn && filled < out.size() && qp.requestor.can_send(environment(qp)) &&
            emit_data(now, qp, room, out[filled])) {
@@ -165,7 +164,6 @@ size_t Core::poll(Time now, std::span<uint16_t> room, std::span<TxPacket> out) {
     }
     misses = sent > 0 ? 0 : misses + 1;
     ready_.pop_front();
-    qp.in_ready = false;
     drain_completions(now, qp);  // a request that fails when its turn comes
     wake(qp);
     arm(qp);

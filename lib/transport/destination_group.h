@@ -3,20 +3,18 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "base/address.h"
 #include "cc/controller.h"
+#include "transport/qp.h"
 
 namespace softmrc::transport {
-
-struct Qp;
 
 struct DestinationGroup {
   IpAddress destination;
   std::unique_ptr<cc::Controller> controller;
   uint32_t users = 0;
-  std::vector<Qp*> blocked;
+  QpList<&Qp::blocked> blocked;
 };
 
 }  // namespace softmrc::transport

@@ -34,7 +34,6 @@ constexpr uint32_t kReorderPersist = 16;  // losses that a grown window lasts (R
 
 void Requestor::note_arrival(path::EvIndex ev, uint32_t send_order, Time sent_at) {
   newest_arrival_ = std::max(newest_arrival_, sent_at);
-  if (ev >= ev_newest_arrival_.size()) ev_newest_arrival_.resize(ev + 1u);
   EvArrival& newest = ev_newest_arrival_[ev];
   if (newest.send_order == 0 || static_cast<int32_t>(send_order - newest.send_order) > 0)
     newest = {sent_at, send_order};
@@ -67,7 +66,6 @@ bool Requestor::mark_arrived(Psn psn, Time now, RequestorEnvironment env, const 
 // A path keeps order, until it has been seen not to: then what overtakes must have been sent later
 // by as much as the reorder window has grown beyond its first step. [D]
 bool Requestor::overtaken_on_ev(const PacketRecord& rec) const {
-  if (rec.ev >= ev_newest_arrival_.size()) return false;
   const EvArrival& newest = ev_newest_arrival_[rec.ev];
   return newest.send_order != 0 && static_cast<int32_t>(newest.send_order - rec.send_order) > 0 &&
          newest.sent_at - rec.sent_at >= min_rtt_ / 4 * (reorder_steps_ - 1);

@@ -9,10 +9,12 @@
 #include "path/ev_set.h"
 #include "path/router.h"
 #include "transport/qp_attributes.h"
+#include "transport/qp_list.h"
 #include "transport/qp_state.h"
 #include "transport/requestor.h"
 #include "transport/responder.h"
 #include "transport/send_queue.h"
+#include "transport/timers.h"
 
 namespace softmrc::transport {
 
@@ -59,11 +61,11 @@ struct Qp {
   std::optional<path::EvSet> evs;
   DestinationGroup* group = nullptr;
 
-  Time armed = kNever;       // earliest timer entry of this QP
-  bool in_ready = false;     // on the list of QPs with data to send
-  bool in_control = false;   // on the list of QPs with control packets to send
-  bool in_burst = false;     // got packets in the current receive burst
-  bool blocked = false;      // waits for its congestion controller
+  Timer timer;
+  QpLink ready;              // has data to send
+  QpLink control;            // has control packets to send
+  QpLink burst;              // got packets in the current receive burst
+  QpLink blocked;            // waits for its congestion controller
   bool established = false;  // the first packet has been seen
   RecentPorts heard;         // ports packets came in on: control packets go back on these
 };

@@ -143,7 +143,7 @@ class Requestor {
   PacketRecord& record(Psn psn) { return records_[psn.value() & record_mask_]; }
   const PacketRecord& record(Psn psn) const { return records_[psn.value() & record_mask_]; }
   PacketRecord* live_record(Psn psn);  // nullptr: the ring has moved on, or never sent
-  void allocate();
+  void allocate(const path::EvSet& evs);
   bool outstanding() const { return una_ != next_psn_; }
 
   // requestor.cc

@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "allocation_count.h"
+#include "../allocation_count.h"
 
 namespace softmrc::path {
 namespace {

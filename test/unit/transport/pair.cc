@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../allocation_count.h"
+
 namespace softmrc::test {
 
 using transport::TxPacket;
@@ -166,7 +168,11 @@ void Pair::poll(int i) {
     // A port takes packets while less than a few microseconds of them wait.
     room[p] = port_free_[i][p] > now + 2us ? 0 : 4;
   std::array<TxPacket, 16> out;
-  while (const size_t n = end(i).core->poll(now, std::span(room.data(), options_.planes), out)) {
+  for (;;) {
+    const uint64_t before = allocations();
+    const size_t n = end(i).core->poll(now, std::span(room.data(), options_.planes), out);
+    core_allocations += allocations() - before;
+    if (n == 0) break;
     for (size_t k = 0; k < n; ++k) launch(i, out[k]);
   }
 }
@@ -180,8 +186,10 @@ Outcome Pair::deliver(const Flying& flying) {
   Outcome outcome = parsed.drop;
   if (parsed.ok) outcome = to.router->accept(flying.port, packet);
   if (parsed.ok && outcome == Outcome::accepted_data) {
+    const uint64_t before = allocations();
     outcome = to.core->receive(now, flying.port, packet, flying.frame);
     to.core->end_of_burst(now);
+    core_allocations += allocations() - before;
     return outcome;
   }
   to.core->count_drop(outcome);

@@ -100,7 +100,8 @@ class Pair {
   uint64_t dropped_data = 0, dropped_control = 0;
   std::vector<wire::Packet> sent[2];  // without payload
   std::vector<PortId> sent_port[2];
-  bool keep = false;  // record in `sent`
+  bool keep = false;              // record in `sent`
+  uint64_t core_allocations = 0;  // calls of operator new inside either core
 
   Endpoint& a() { return *ends_[0]; }
   Endpoint& b() { return *ends_[1]; }

@@ -66,6 +66,26 @@ TEST_CASE("a write arrives, and completes once") {
   }
 }
 
+TEST_CASE("a connection that has sent and lost once allocates nothing more") {
+  Pair pair;
+  uint64_t packets = 0;
+  pair.filter = [&](int, PortId, const wire::Packet&) {
+    return ++packets % 200 == 0 ? Verdict::kDrop : Verdict::kPass;
+  };
+  const auto data = pattern(64 << 10);
+  pair.a().events.sends.reserve(1000);
+  pair.b().memory.placed_at.reserve(100'000);
+  write_many(pair, 500, data);
+  const uint64_t warm = pair.core_allocations;
+  CHECK(warm > 0);  // it does count: the first packets make what a connection needs
+  pair.a().events.sends.clear();
+  write_many(pair, 500, data);
+  CHECK(pair.a().core->counters().data_resent > 30);
+  CHECK(pair.core_allocations == warm);
+  pair.run_for(10ms);
+  pair.check_clean();
+}
+
 TEST_CASE("segments are gathered across packet boundaries") {
   Pair pair;
   const auto data = pattern(10'000);

@@ -8,19 +8,23 @@
 
 namespace {
 size_t g_live = 0;
+uint64_t g_allocations = 0;
 
 void* take(size_t size) noexcept {
   void* block = std::malloc(size);
+  ++g_allocations;
   if (block != nullptr) g_live += malloc_usable_size(block);
   return block;
 }
 void release(void* block) noexcept {
+  ++g_allocations;
   if (block != nullptr) g_live -= malloc_usable_size(block);
   std::free(block);
 }
 }  // namespace
 
 size_t softmrc::live_bytes() { return g_live; }
+uint64_t softmrc::allocations() { return g_allocations; }
 
 void* operator new(size_t size) {
   void* block = take(size);
