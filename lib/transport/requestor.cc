@@ -51,7 +51,7 @@ void Requestor::reset() {
   free_finished();
 }
 
-void Requestor::allocate() {
+void Requestor::allocate(const path::EvSet& evs) {
   if (!records_.empty()) return;
   // Records outlive the window by at least as much again, so that feedback on a packet that has
   // just been acknowledged (its ECN mark, its spurious resend) still finds it.
@@ -59,6 +59,7 @@ void Requestor::allocate() {
   record_mask_ = slots - 1;
   records_.resize(slots);
   resend_.resize(slots);
+  ev_newest_arrival_.resize(evs.size());
 }
 
 PacketRecord* Requestor::live_record(Psn psn) {
@@ -193,7 +194,7 @@ void Requestor::note_sent(Time now, PacketRecord& rec, RequestorEnvironment env,
 bool Requestor::next_data(Time now, path::PortMask room, RequestorEnvironment env, DataPacket& out,
                           Segment* segments) {
   if (!running_ || failure_) return false;
-  allocate();
+  allocate(env.evs);
 
   // Resends first: everything behind them waits for the hole. What a peer that shrank its window
   // would refuse now goes to the end of the queue; its turn comes again when una_ has moved.
@@ -299,8 +300,9 @@ void Requestor::fail_oldest(RequestStatus status) {
   if (!failure_) failure_ = Failure{acked_, status};
 }
 
-Duration Requestor::reorder_window() const {
-  return std::min(min_rtt_ / 4 * reorder_steps_, srtt_);
-}
+// RFC 8985 takes a quarter of the smallest RTT. Between hosts the smallest is a lucky packet's: a
+// receiver that lost its core between two planes delivers one plane's packets late by far more,
+// and the smoothed RTT has seen that. In a network of switches the two are nearly the same. [D]
+Duration Requestor::reorder_window() const { return std::min(srtt_ / 4 * reorder_steps_, srtt_); }
 
 }  // namespace softmrc::transport
