@@ -1,6 +1,6 @@
 // One timer per QP, kept lazily: moving a deadline later costs nothing, since a timer that fires
-// early only asks its QP again. Arming it, or moving it earlier, costs O(log n). A packet that finds
-// its QP's timer armed early enough therefore pays one comparison.
+// early only asks its QP again. Arming it, or moving it earlier, costs O(log n). A packet that
+// finds its QP's timer armed early enough therefore pays one comparison.
 //
 // A binary heap that knows each owner's place in it, so that an owner is in it at most once and
 // memory is only needed when owners are made: reserve().
