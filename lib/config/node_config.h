@@ -65,7 +65,13 @@ struct EvConfig {
   uint32_t probe_interval_us = 1000;
 };
 
+enum class CongestionControl {
+  kFixedWindow,  // one bandwidth-delay product, whatever the network says
+  kNscc,         // UET 1.0 NSCC with its default parameters
+};
+
 struct TransportConfig {
+  CongestionControl congestion_control = CongestionControl::kFixedWindow;
   uint32_t path_mtu = 4096;
   uint32_t base_rtt_ns = 0;           // 0: measured
   uint32_t reorder_window_ns = 3000;  // responder: a hole is reported at the latest after this

@@ -26,6 +26,9 @@ void read_transport(const Value& section, TransportConfig& transport) {
     if ((mtu & (mtu - 1)) != 0) throw value->error("must be 256, 512, 1024, 2048 or 4096");
     transport.path_mtu = static_cast<uint32_t>(mtu);
   }
+  fields.choice<CongestionControl>(
+      "congestion_control", transport.congestion_control,
+      {{"fixed", CongestionControl::kFixedWindow}, {"nscc", CongestionControl::kNscc}});
   fields.integer("base_rtt_ns", transport.base_rtt_ns, 0, 1'000'000'000);
   fields.integer("reorder_window_ns", transport.reorder_window_ns, 100, 100'000'000);
   fields.integer("sack_threshold_bytes", transport.sack_threshold_bytes, 1, 1u << 30);

@@ -9,10 +9,12 @@
 #include <bit>
 #include <condition_variable>
 #include <cstring>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <type_traits>
 
+#include "cc/nscc.h"
 #include "dataplane/capture.h"
 #include "dataplane/clock.h"
 #include "dataplane/eal.h"
@@ -23,6 +25,7 @@
 #include "dataplane/sizing.h"
 #include "dataplane/worker_thread.h"
 #include "dataplane/zero_copy.h"
+#include "wire/codec.h"
 #include "wire/layout.h"
 
 namespace softmrc::dataplane {
@@ -31,6 +34,23 @@ namespace {
 
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
+
+// Controllers with the algorithm's defaults for this node's ports. Throws NodeError.
+std::function<std::unique_ptr<cc::Controller>()> nscc_for(const config::NodeConfig& config,
+                                                          const transport::CoreConfig& core) {
+  wire::TransportHeaders full;
+  full.bth.opcode = wire::Opcode::kWriteMiddle;
+  cc::NsccLink link;
+  link.rate_mbps = core.rate_mbps;
+  link.base_rtt = core.base_rtt;
+  link.path_mtu = config.transport.path_mtu;
+  link.full_packet = wire::nominal_size(full, link.path_mtu);
+  link.sack_threshold = core.sack_threshold;
+  std::string why;
+  const std::optional<cc::NsccParameters> parameters = cc::resolve({}, link, &why);
+  if (!parameters) throw NodeError("congestion control: " + why);
+  return [p = *parameters] { return std::make_unique<cc::Nscc>(p); };
+}
 
 transport::CoreConfig core_config(const config::NodeConfig& config,
                                   std::span<const std::unique_ptr<Port>> ports) {
@@ -43,6 +63,8 @@ transport::CoreConfig core_config(const config::NodeConfig& config,
     core.base_rtt = std::chrono::nanoseconds(config.transport.base_rtt_ns);
   core.rate_mbps = 0;
   for (const auto& port : ports) core.rate_mbps += port->rate_mbps();
+  if (config.transport.congestion_control == config::CongestionControl::kNscc)
+    core.make_controller = nscc_for(config, core);
   core.ev.count = config.ev.count;
   core.ev.active = config.ev.active;
   core.ev.min_active = config.ev.min_active;
