@@ -65,7 +65,7 @@ class EvSet {
   EvState state(EvIndex index) const { return evs_[index].state; }
   // In rotation on a port that is up, and not in SKIP: next() may return it.
   bool active(EvIndex index) const;
-  size_t size() const { return evs_.size(); }
+  EvIndex size() const { return static_cast<EvIndex>(evs_.size()); }
   size_t active_count() const;
 
   void on_sent(EvIndex index) { ++mutable_counters(index).sent; }
