@@ -23,9 +23,13 @@ class Controller {
  public:
   virtual ~Controller() = default;
 
-  // The sending rule, one predicate (a packet of `size` nominal bytes may leave now).
-  virtual bool may_send(uint32_t size) const = 0;
-  virtual void on_send(uint32_t size) = 0;
+  // The sending rule, one predicate for a packet of `size` nominal bytes: what fits goes, and an
+  // empty window takes any packet, so that a window below one packet slows a sender down and never
+  // stops it. [D]
+  bool may_send(uint32_t size) const {
+    return inflight_ <= 0 || inflight_ + size <= static_cast<int64_t>(cwnd());
+  }
+  void on_send(uint32_t size) { inflight_ += size; }
   virtual void on_sack(Time now, const SackEvent& event) = 0;
   virtual void on_nack(Time now, uint32_t size, wire::NackReason reason,
                        std::optional<Duration> rtt) = 0;
@@ -33,12 +37,18 @@ class Controller {
   virtual void on_loss(Time now, uint32_t size) = 0;
   // `size` bytes of a QP (rounding may have made them negative) will never be acknowledged one by
   // one: it has everything acknowledged, or was reset, failed or destroyed.
-  virtual void forget(int64_t size) = 0;
-  // Ask the responder for a SACK with the next packet (BTH.A).
-  virtual bool wants_ack(uint32_t mtu_packet_size) const = 0;
+  void forget(int64_t size) { inflight_ -= size; }
+  // Ask the responder for a SACK with the next packet (BTH.A): it would be the last that fits, and
+  // without a SACK for it the sender would stand still until the responder's byte threshold.
+  virtual bool wants_ack(uint32_t mtu_packet_size) const {
+    return inflight_ + 2 * int64_t{mtu_packet_size} > static_cast<int64_t>(cwnd());
+  }
 
-  virtual int64_t inflight() const = 0;  // bytes; may be briefly negative (rounding)
-  virtual uint64_t cwnd() const = 0;     // bytes
+  int64_t inflight() const { return inflight_; }  // bytes; may be briefly negative (rounding)
+  virtual uint64_t cwnd() const = 0;              // bytes
+
+ protected:
+  int64_t inflight_ = 0;  // on_sack, on_nack and on_loss take out what they report
 };
 
 }  // namespace softmrc::cc

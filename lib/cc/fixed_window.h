@@ -17,23 +17,16 @@ constexpr uint64_t bdp_bytes(uint64_t rate_mbps, Duration rtt) {
 
 class FixedWindow final : public Controller {
  public:
-  explicit FixedWindow(uint64_t window_bytes) : window_(static_cast<int64_t>(window_bytes)) {}
+  explicit FixedWindow(uint64_t window_bytes) : window_(window_bytes) {}
 
-  bool may_send(uint32_t size) const override;
-  void on_send(uint32_t size) override { inflight_ += size; }
   void on_sack(Time now, const SackEvent& event) override;
   void on_nack(Time now, uint32_t size, wire::NackReason reason,
                std::optional<Duration> rtt) override;
   void on_loss(Time now, uint32_t size) override;
-  void forget(int64_t size) override { inflight_ -= size; }
-  bool wants_ack(uint32_t mtu_packet_size) const override;
-
-  int64_t inflight() const override { return inflight_; }
-  uint64_t cwnd() const override { return static_cast<uint64_t>(window_); }
+  uint64_t cwnd() const override { return window_; }
 
  private:
-  int64_t window_;  // bytes
-  int64_t inflight_ = 0;
+  uint64_t window_;  // bytes
 };
 
 }  // namespace softmrc::cc

@@ -81,14 +81,8 @@ Nscc::Nscc(const NsccParameters& parameters)
       max_cwnd_(parameters.max_cwnd),
       base_rtt_(parameters.base_rtt) {}
 
-// [D] The same predicate as the fixed window's: an empty window takes any packet.
-bool Nscc::may_send(uint32_t size) const {
-  return inflight_ <= 0 || static_cast<double>(inflight_ + size) <= cwnd_;
-}
-
 bool Nscc::wants_ack(uint32_t mtu_packet_size) const {
-  return static_cast<double>(inflight_ + 2 * int64_t{mtu_packet_size}) > cwnd_ ||
-         cwnd_ < p_.sack_threshold;
+  return Controller::wants_ack(mtu_packet_size) || cwnd_ < p_.sack_threshold;
 }
 
 void Nscc::on_sack(Time now, const SackEvent& event) {

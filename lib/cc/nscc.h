@@ -1,6 +1,6 @@
 // NSCC (UET 1.0, "uet-1.0-nscc"): a window per destination, moved by ECN marks, queueing delay,
 // trims and losses that come in with the peer's acknowledgements. Rules: doc/protocol.md,
-// "Congestion control"; numbers of the steps below are that section's.
+// "Congestion control".
 #pragma once
 
 #include <cstdint>
@@ -59,16 +59,12 @@ class Nscc final : public Controller {
  public:
   explicit Nscc(const NsccParameters& parameters);
 
-  bool may_send(uint32_t size) const override;
-  void on_send(uint32_t size) override { inflight_ += size; }
   void on_sack(Time now, const SackEvent& event) override;
   void on_nack(Time now, uint32_t size, wire::NackReason reason,
                std::optional<Duration> rtt) override;
   void on_loss(Time now, uint32_t size) override;
-  void forget(int64_t size) override { inflight_ -= size; }
   bool wants_ack(uint32_t mtu_packet_size) const override;
 
-  int64_t inflight() const override { return inflight_; }
   uint64_t cwnd() const override { return static_cast<uint64_t>(cwnd_); }
   Duration base_rtt() const { return Duration(static_cast<int64_t>(base_rtt_)); }
   Duration average_delay() const { return Duration(static_cast<int64_t>(average_delay_)); }
@@ -87,7 +83,6 @@ class Nscc final : public Controller {
   const NsccParameters p_;
   double cwnd_, max_cwnd_, base_rtt_;
   double saved_cwnd_ = 0;  // before a receiver's penalty; 0: none
-  int64_t inflight_ = 0;
   double average_delay_ = 0;
 
   double received_bytes_ = 0, inc_bytes_ = 0;  // since the last adjustment

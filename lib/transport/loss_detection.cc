@@ -64,7 +64,7 @@ bool Requestor::mark_arrived(Psn psn, Time now, RequestorEnvironment env, const 
 }
 
 // A path keeps order, until it has been seen not to: then what overtakes must have been sent later
-// by as much as the reorder window has grown beyond its first step. [D]
+// by a quarter of the smallest RTT for each step the reorder window has grown. [D]
 bool Requestor::overtaken_on_ev(const PacketRecord& rec) const {
   const EvArrival& newest = ev_newest_arrival_[rec.ev];
   return newest.send_order != 0 && static_cast<int32_t>(newest.send_order - rec.send_order) > 0 &&
