@@ -126,6 +126,9 @@ class EvSet {
   // soon enough after a repair, and 256 dead EVs cost 4 packets per millisecond. [D]
   static constexpr uint8_t kMaxBackoff = 6;
 
+  // One in so many of a plane's rotation may be in SKIP at once (at least one).
+  static constexpr uint16_t kMostSkipped = 8;
+
   // One ASSUMED_BAD EV. bad_ is in order of the loss: the front has been bad for longest.
   struct BadEv {
     EvIndex index;

@@ -196,8 +196,10 @@ Outcome Requestor::on_nack(Time now, const wire::Packet& packet, RequestorEnviro
   }
   const std::optional<Duration> rtt = rtt_sample(now, rec, trigger);
   if (rtt) take_rtt(*rtt);
-  // The NACK itself got through, and so did the packet's headers: its send time is evidence.
-  note_arrival(rec.ev, rec.send_order, rec.sent_at);
+  // The packet's headers got through, and so its send time is evidence; but not of a trimmed one,
+  // which overtook what waits in the very queue that was too long for it.
+  if (reason != NackReason::kTrimmed && reason != NackReason::kTrimmedLastHop)
+    note_arrival(rec.ev, rec.send_order, rec.sent_at);
   env.cc.on_nack(now, rec.nominal, reason, rtt);
   inflight_ -= rec.nominal;
   if (reason == NackReason::kTrimmed) env.evs.on_trimmed(rec.ev);
