@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,3 +35,14 @@ std::string to_string(const MacAddress& mac);
 std::string to_string(const IpAddress& ip);
 
 }  // namespace softmrc
+
+template <>
+struct std::hash<softmrc::IpAddress> {
+  size_t operator()(const softmrc::IpAddress& ip) const noexcept {
+    uint64_t high, low;
+    std::memcpy(&high, ip.bytes.data(), 8);
+    std::memcpy(&low, ip.bytes.data() + 8, 8);
+    // Addresses of one network differ in few bits: the multiplications spread them.
+    return static_cast<size_t>((high * 0x9E3779B97F4A7C15u ^ low) * 0xBF58476D1CE4E5B9u >> 16);
+  }
+};

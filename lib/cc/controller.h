@@ -10,6 +10,13 @@
 
 namespace softmrc::cc {
 
+// What a new controller is told of its destination.
+struct DestinationTraits {
+  uint32_t path_mtu = 0;     // payload bytes
+  uint32_t full_packet = 0;  // nominal bytes of a packet with path_mtu of payload
+  bool trimming = false;     // the peer answers trimmed packets with NACKs
+};
+
 // What one SACK tells a controller.
 struct SackEvent {
   uint32_t new_bytes = 0;  // nominal bytes newly received, from the difference of rcvd_bytes

@@ -47,8 +47,19 @@ size_t Inboxes::take(size_t worker, std::span<rte_mbuf*> out) {
 
 // ---- the engine ----
 
+namespace {
+
+bool is_port_status_update(const wire::Packet& packet) {
+  const auto* request = std::get_if<wire::EndpointRequest>(&packet.transport.body);
+  return request != nullptr && packet.transport.bth.dest_qp == kEndpointQpn &&
+         request->op == static_cast<uint8_t>(wire::EndpointOp::kPortStatusUpdate);
+}
+
+}  // namespace
+
 Engine::Engine(const EngineSetup& setup)
     : index_(setup.index),
+      pool_(setup.pool),
       router_(setup.router),
       ports_(setup.ports),
       inboxes_(setup.inboxes),
@@ -123,7 +134,7 @@ bool Engine::receive(Time now) {
       rte_prefetch0(rte_pktmbuf_mtod(packets[i], void*));
     for (size_t i = 0; i < packets.size(); ++i) {
       if (i + 2 < packets.size()) rte_prefetch0(rte_pktmbuf_mtod(packets[i + 2], void*));
-      handle(now, port, packets[i]);
+      handle(now, port, packets[i], false);
     }
   }
   return true;
@@ -135,13 +146,13 @@ bool Engine::take_handed_over(Time now) {
   const size_t count = inboxes_.take(index_, packets);
   for (size_t i = 0; i < count; ++i) {
     // Parsed again here: cheaper than carrying the values from core to core.
-    handle(now, PortId(static_cast<uint8_t>(packets[i]->port)), packets[i]);
+    handle(now, PortId(static_cast<uint8_t>(packets[i]->port)), packets[i], true);
   }
   return count > 0;
 }
 
 // Takes the packet over. Whoever it ends with, it ends in one counted outcome.
-void Engine::handle(Time now, PortId port, rte_mbuf* packet) {
+void Engine::handle(Time now, PortId port, rte_mbuf* packet, bool handed_over) {
   const std::optional<std::span<const uint8_t>> frame = frame_of(packet);
   if (!frame) {
     core_.count_drop(wire::Outcome::drop_bad_length);
@@ -150,7 +161,9 @@ void Engine::handle(Time now, PortId port, rte_mbuf* packet) {
     core_.count_drop(parsed.drop);
   } else if (const wire::Outcome verdict = router_.accept(port, packet_); wire::is_drop(verdict)) {
     core_.count_drop(verdict);
-  } else if (const size_t owner = owner_of(packet_); owner == index_) {
+  } else if (const size_t owner = handed_over ? index_ : owner_of(packet_); owner == index_) {
+    packet->port = port.value();
+    if (!handed_over && is_port_status_update(packet_)) copy_to_others(packet);
     core_.receive(now, port, packet_, *frame);
   } else {
     packet->port = port.value();
@@ -167,10 +180,23 @@ std::optional<std::span<const uint8_t>> Engine::frame_of(const rte_mbuf* packet)
   return std::span(static_cast<const uint8_t*>(data), packet->pkt_len);
 }
 
-// [D] Endpoint operations belong to no QP; worker 0 answers them.
+// [D] Endpoint requests belong to no QP; worker 0 answers them. Answers name the worker that asked.
 size_t Engine::owner_of(const wire::Packet& packet) const {
-  const Qpn qpn = packet.transport.bth.dest_qp;
-  return qpn == kEndpointQpn ? 0 : (qpn.value() & 0xFFFF) % inboxes_.size();
+  const wire::Bth& bth = packet.transport.bth;
+  if (bth.dest_qp != kEndpointQpn) return (bth.dest_qp.value() & 0xFFFF) % inboxes_.size();
+  if (bth.opcode != wire::Opcode::kEndpointResponse) return 0;
+  const size_t core = transport::endpoint_id_core(static_cast<uint16_t>(bth.psn.value()));
+  return core < inboxes_.size() ? core : 0;
+}
+
+// Every worker has QPs to the peer whose ports have changed. A copy that finds no room is a lost
+// packet: the peer's next update brings it again.
+void Engine::copy_to_others(const rte_mbuf* packet) {
+  for (size_t worker = 0; worker < inboxes_.size(); ++worker) {
+    if (worker == index_) continue;
+    rte_mbuf* copy = rte_pktmbuf_copy(packet, pool_, 0, UINT32_MAX);
+    if (copy != nullptr && !inboxes_.put(worker, copy)) rte_pktmbuf_free(copy);
+  }
 }
 
 bool Engine::collect_released(Time now) {

@@ -88,12 +88,14 @@ class Engine {
   bool collect_released(Time now);
   bool transmit(Time now);
 
-  void handle(Time now, PortId port, rte_mbuf* packet);
+  void handle(Time now, PortId port, rte_mbuf* packet, bool handed_over);
+  void copy_to_others(const rte_mbuf* packet);
   std::optional<std::span<const uint8_t>> frame_of(const rte_mbuf* packet);
   size_t owner_of(const wire::Packet& packet) const;
   size_t poll_core(Time now);
 
   const unsigned index_;
+  rte_mempool* const pool_;
   const path::Router& router_;
   const std::span<const std::unique_ptr<Port>> ports_;
   Inboxes& inboxes_;

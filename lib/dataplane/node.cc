@@ -35,23 +35,33 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// Controllers with the algorithm's defaults for this node's ports. Throws NodeError.
-std::function<std::unique_ptr<cc::Controller>()> nscc_for(const config::NodeConfig& config,
-                                                          const transport::CoreConfig& core) {
-  wire::TransportHeaders full;
-  full.bth.opcode = wire::Opcode::kWriteMiddle;
+// Controllers with the algorithm's defaults for this node's ports. [D] Where the peer answers trims
+// with NACKs the network is taken to trim: nothing else says whether it does. Throws NodeError if
+// the ports give no window at all.
+using MakeController = std::function<std::unique_ptr<cc::Controller>(const cc::DestinationTraits&)>;
+MakeController nscc_for(const config::NodeConfig& config, const transport::CoreConfig& core) {
   cc::NsccLink link;
   link.rate_mbps = core.rate_mbps;
   link.base_rtt = core.base_rtt;
-  link.path_mtu = config.transport.path_mtu;
-  link.full_packet = wire::nominal_size(full, link.path_mtu);
   link.sack_threshold = core.sack_threshold;
+  const auto resolved = [link](const cc::DestinationTraits& traits, std::string* why) {
+    cc::NsccLink to = link;
+    to.path_mtu = traits.path_mtu;
+    to.full_packet = traits.full_packet;
+    to.trimming = traits.trimming;
+    return cc::resolve({}, to, why);
+  };
   std::string why;
-  const std::optional<cc::NsccParameters> parameters = cc::resolve({}, link, &why);
-  if (!parameters) throw NodeError("congestion control: " + why);
-  return [p = *parameters] { return std::make_unique<cc::Nscc>(p); };
+  const uint32_t mtu = config.transport.path_mtu;
+  if (!resolved({mtu, transport::full_packet_size(mtu), false}, &why))
+    throw NodeError("congestion control: " + why);
+  // What a destination adds (its MTU, whether it trims) makes no set of defaults impossible.
+  return [resolved](const cc::DestinationTraits& traits) {
+    return std::make_unique<cc::Nscc>(resolved(traits, nullptr).value());
+  };
 }
 
+// Of the first worker; the others' differ in their number.
 transport::CoreConfig core_config(const config::NodeConfig& config,
                                   std::span<const std::unique_ptr<Port>> ports) {
   transport::CoreConfig core;
@@ -167,11 +177,12 @@ void Node::Impl::open_ports() {
 
 void Node::Impl::make_workers(const NodeHooks& hooks, const NodeOptions& options) {
   inboxes = std::make_unique<Inboxes>(config.workers);
-  const transport::CoreConfig core = core_config(config, ports);
+  transport::CoreConfig core = core_config(config, ports);
   std::vector<bool> lends;
   for (const PortInfo& info : infos) lends.push_back(info.zero_copy);
   const bool any_lends = std::find(lends.begin(), lends.end(), true) != lends.end();
   for (uint32_t i = 0; i < config.workers; ++i) {
+    core.number = static_cast<uint8_t>(i);
     loans.push_back(any_lends ? std::make_unique<ZeroCopyLoans>(sizing.loans_per_worker) : nullptr);
     workers.push_back(
         std::make_unique<Worker>(std::make_unique<Engine>(EngineSetup{.index = i,

@@ -70,6 +70,18 @@ EvIndex EvSet::next_control(PortMask room) {
   return kNoEv;
 }
 
+EvIndex EvSet::any_on(PortId port) {
+  const auto plane = std::ranges::find(planes_, port, &Plane::port);
+  if (plane == planes_.end()) return kNoEv;
+  const auto length = static_cast<uint16_t>(plane->end - plane->begin);
+  const uint32_t start = random_.below(length);
+  for (uint32_t i = 0; i < length; ++i) {
+    const EvIndex index = order_[plane->begin + (start + i) % length];
+    if (evs_[index].state != EvState::kDenied) return index;
+  }
+  return kNoEv;
+}
+
 void EvSet::end_rotation(Plane& plane) {
   plane.cursor = plane.begin;
   if (plane.skipping != 0) {

@@ -31,8 +31,6 @@ namespace softmrc::path {
 
 using EvIndex = uint16_t;  // into one QP's set
 inline constexpr EvIndex kNoEv = 0xFFFF;
-using PortMask = uint32_t;  // bit (port - 1)
-constexpr PortMask mask_of(PortId port) { return PortMask{1} << (port.value() - 1); }
 
 struct EvSetConfig {
   uint32_t count = 256;   // drawn from the profile, equally per plane
@@ -60,6 +58,10 @@ class EvSet {
   // For control packets: an active EV on one of `room`, without moving the data rotation. Planes in
   // turn, GOOD before one that only the floor keeps, else at random.
   EvIndex next_control(PortMask room);
+
+  // A path of the plane to try, drawn at random among all that are not DENIED, active or not; kNoEv
+  // if there is none.
+  EvIndex any_on(PortId port);
 
   const Entry& entry(EvIndex index) const { return (*profile_)[evs_[index].profile_index]; }
   EvState state(EvIndex index) const { return evs_[index].state; }

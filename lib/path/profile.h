@@ -13,6 +13,9 @@
 
 namespace softmrc::path {
 
+using PortMask = uint32_t;  // bit (port - 1)
+constexpr PortMask mask_of(PortId port) { return PortMask{1} << (port.value() - 1); }
+
 struct Entry {
   PortId port;
   Ev ev;                // as it goes on the wire

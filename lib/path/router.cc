@@ -93,6 +93,8 @@ Router::Router(const config::NodeConfig& config, std::shared_ptr<const Profile> 
   }
 }
 
+PortMask Router::ports() const { return (PortMask{1} << ports_.size()) - 1; }
+
 std::optional<Route> Router::route(const IpAddress& src, const IpAddress& dst,
                                    std::string* why) const {
   const auto refuse = [why](std::string reason) {

@@ -48,6 +48,7 @@ class Router {
 
   // Universe of EVs this node sends on (by the node file's ev.encoding), made once and shared.
   std::shared_ptr<const Profile> profile() const { return profile_; }
+  PortMask ports() const;  // all that the node has
   // Route from one of our inner addresses to `dst`. nullopt: no template or destination covers it
   // (the reason in `why`, which may be null, names the address).
   std::optional<Route> route(const IpAddress& src, const IpAddress& dst, std::string* why) const;

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "cc/fixed_window.h"
-#include "transport/destination_group.h"
 #include "wire/codec.h"
 
 namespace softmrc::transport {
@@ -23,10 +22,18 @@ uint32_t slot_of(Qpn qpn) { return qpn.value() & (kQpSlots - 1); }
 
 Core::Core(const CoreConfig& config, const path::Router& router, Memory& memory, Events& events,
            uint64_t seed)
-    : config_(config), router_(router), memory_(memory), events_(events), random_(seed) {
+    : config_(config),
+      router_(router),
+      memory_(memory),
+      events_(events),
+      random_(seed),
+      endpoint_requests_(config.number),
+      port_changes_(static_cast<uint32_t>(random_.next())) {
   if (!config_.make_controller) {
     const uint64_t window = cc::bdp_bytes(config_.rate_mbps, config_.base_rtt);
-    config_.make_controller = [window] { return std::make_unique<cc::FixedWindow>(window); };
+    config_.make_controller = [window](const cc::DestinationTraits&) {
+      return std::make_unique<cc::FixedWindow>(window);
+    };
   }
 }
 
@@ -91,6 +98,10 @@ bool Core::modify_qp(Time now, Qp* qp, QpState to, const QpAttributes& attribute
         if (qp->attributes.profile == nullptr) qp->attributes.profile = router_.profile();
         qp->responder.adopt_limits(attributes);
         qp->requestor.start(attributes);
+        if (qp->group->controller == nullptr)
+          qp->group->controller =
+              config_.make_controller({attributes.path_mtu, full_packet_size(attributes.path_mtu),
+                                       attributes.peer_trim_nack});
       }
       break;
     case QpState::kError:
@@ -109,16 +120,15 @@ bool Core::enter_rtr(Qp& qp, const QpAttributes& attributes, std::string* why) {
   if (qp.attributes.profile == nullptr) qp.attributes.profile = router_.profile();
   qp.route = std::move(route);
   qp.evs.emplace(qp.attributes.profile, config_.ev, Random(random_.next()));
-  for (uint8_t p = 1; p <= kMaxPorts; ++p)
-    if (ports_down_ & path::mask_of(PortId(p))) qp.evs->port_state(PortId(p), false);
-  qp.group = join_group(attributes.dst);
+  qp.group = join_group(attributes, *qp.route);
+  apply_ports(qp);
   qp.responder.start(attributes, qp.init.protection_domain);
   return true;
 }
 
 void Core::leave_connection(Qp& qp) {
   if (qp.group != nullptr) {
-    qp.requestor.stop(environment(qp));
+    if (qp.requestor.running()) qp.requestor.stop(environment(qp));
     leave_group(qp);
   }
   unlist(qp);
@@ -136,28 +146,35 @@ void Core::unlist(Qp& qp) {
   burst_.erase(qp);
 }
 
-DestinationGroup* Core::join_group(const IpAddress& destination) {
-  for (const auto& group : groups_) {
-    if (group->destination != destination) continue;
-    ++group->users;
-    return group.get();
+DestinationGroup* Core::find_group(const IpAddress& destination) const {
+  const auto found = groups_.find(destination);
+  return found == groups_.end() ? nullptr : found->second.get();
+}
+
+DestinationGroup* Core::join_group(const QpAttributes& attributes, const path::Route& route) {
+  std::unique_ptr<DestinationGroup>& group = groups_[attributes.dst];
+  if (group == nullptr) {
+    group = std::make_unique<DestinationGroup>(config_.base_rtt);
+    group->destination = attributes.dst;
+    group->source = attributes.src;
+    group->route = route;
+    update_timers_.reserve(groups_.size());
   }
-  groups_.push_back(std::make_unique<DestinationGroup>());
-  DestinationGroup& group = *groups_.back();
-  group.destination = destination;
-  group.controller = config_.make_controller();
-  group.users = 1;
-  return &group;
+  ++group->users;
+  return group.get();
 }
 
 void Core::leave_group(Qp& qp) {
   DestinationGroup* group = qp.group;
   group->blocked.erase(qp);
   qp.group = nullptr;
-  if (--group->users == 0)
-    std::erase_if(groups_, [group](const auto& g) { return g.get() == group; });
-  else
+  if (--group->users > 0) {
     wake_group(*group);  // what this QP had in flight makes room for the others
+    return;
+  }
+  endpoint_requests_.forget(group);
+  update_timers_.disarm(*group);
+  groups_.erase(IpAddress(group->destination));
 }
 
 RequestorEnvironment Core::environment(Qp& qp) {
@@ -179,7 +196,7 @@ Outcome Core::receive(Time now, PortId port, const wire::Packet& packet,
 Outcome Core::dispatch(Time now, PortId port, const wire::Packet& packet,
                        std::span<const uint8_t> frame) {
   const wire::Bth& bth = packet.transport.bth;
-  if (bth.dest_qp == kEndpointQpn) return receive_endpoint(packet, frame);
+  if (bth.dest_qp == kEndpointQpn) return receive_endpoint(now, port, packet, frame);
   Qp* qp = find(bth.dest_qp);
   if (qp == nullptr) return Outcome::drop_no_qp;
   if (!can_receive(qp->state) && qp->state != QpState::kError) return Outcome::drop_qp_state;
@@ -190,6 +207,8 @@ Outcome Core::dispatch(Time now, PortId port, const wire::Packet& packet,
   if (!packet.trimmed && !frame.empty() && !wire::icrc_matches(frame, packet))
     return Outcome::drop_icrc;
 
+  // A peer whose QP was not there when a port of ours went down learns it with its first packet.
+  if (ports_down_ != 0 && qp->heard.mask() == 0) tell_ports(now, *qp->group);
   qp->heard.note(port);
   const Outcome outcome = receive_for_qp(now, packet, *qp);
   burst_.push_back(*qp);
@@ -230,6 +249,7 @@ Outcome Core::receive_for_responder(Time now, const wire::Packet& packet, Qp& qp
   if (packet.transport.bth.opcode == wire::Opcode::kProbe) return qp.responder.on_probe(packet);
   const Outcome outcome = qp.responder.on_data(packet, memory_);
   if (outcome == Outcome::accepted_data) counters_.payload_bytes_received += packet.payload.size();
+  if (qp.group->reverse.probe_due(now)) probe_reverse_path(now, qp);
   if (packet.ce) ++counters_.ecn_marked;
   deliver_processed(now, qp);
   return outcome;
@@ -260,28 +280,6 @@ void Core::deliver_processed(Time now, Qp& qp) {
   events_.qp_failed(qp.init.user, cause);
 }
 
-Outcome Core::receive_endpoint(const wire::Packet& packet, std::span<const uint8_t> frame) {
-  if (packet.trimmed) return Outcome::drop_trimmed;
-  if (!frame.empty() && !wire::icrc_matches(frame, packet)) return Outcome::drop_icrc;
-  const auto* request = std::get_if<wire::EndpointRequest>(&packet.transport.body);
-  if (request == nullptr)
-    return packet.transport.bth.opcode == wire::Opcode::kEndpointResponse ? Outcome::drop_unmatched
-                                                                          : Outcome::drop_no_qp;
-  const auto op = static_cast<wire::EndpointOp>(request->op);
-  // Port status updates are not acted upon yet, and so not answered either: the peer must not
-  // believe that they were.
-  if (op != wire::EndpointOp::kEvProbe) return Outcome::drop_bad_value;
-  EndpointReply reply;
-  reply.src = packet.net.ip.dst;
-  reply.dst = packet.net.ip.src;
-  reply.headers.bth.opcode = wire::Opcode::kEndpointResponse;
-  reply.headers.bth.dest_qp = kEndpointQpn;
-  reply.headers.bth.psn = Psn(packet.transport.bth.psn.value() & 0xFFFF);
-  reply.headers.body = wire::EndpointResponse{request->op, request->ts.tx};
-  return endpoint_replies_.push(reply) ? Outcome::accepted_endpoint_request
-                                       : Outcome::drop_overload;
-}
-
 void Core::end_of_burst(Time now) {
   while (!burst_.empty()) {
     Qp& qp = burst_.pop_front();
@@ -307,16 +305,6 @@ void Core::released(Time now, Token token) {
   if (qp == nullptr) return;
   qp->requestor.released(static_cast<uint32_t>(token));
   drain_completions(now, *qp);
-}
-
-void Core::port_state(Time now, PortId port, bool up) {
-  const path::PortMask mask = path::mask_of(port);
-  ports_down_ = up ? ports_down_ & ~mask : ports_down_ | mask;
-  for (const auto& qp : qps_) {
-    if (qp == nullptr || !qp->evs) continue;
-    qp->evs->port_state(port, up);
-    after_input(now, *qp);
-  }
 }
 
 // ---- completions ----
@@ -355,7 +343,7 @@ void Core::drain_completions(Time now, Qp& qp) {
 // failed. The connection's addresses stay known, so that the peer keeps getting that NAK.
 void Core::enter_error(Time now, Qp& qp) {
   qp.state = QpState::kError;
-  if (qp.group != nullptr) {
+  if (qp.requestor.running()) {
     qp.requestor.stop(environment(qp));
     wake_group(*qp.group);
   }
@@ -381,6 +369,7 @@ void Core::arm(Qp& qp) {
 }
 
 void Core::run_timers(Time now) {
+  run_endpoint_timers(now);
   while (Qp* qp = timers_.take_due(now)) {
     qp->responder.on_timer(now);
     if (can_send(qp->state)) qp->requestor.on_timer(now, environment(*qp));
@@ -408,10 +397,13 @@ void Core::wake_group(DestinationGroup& group) {
     wake(group.blocked.pop_front());
 }
 
-Time Core::next_deadline() const { return timers_.next(); }
+Time Core::next_deadline() const {
+  return std::min({timers_.next(), update_timers_.next(), endpoint_requests_.next_timeout()});
+}
 
 bool Core::wants_to_send() const {
-  return !ready_.empty() || !control_.empty() || !endpoint_replies_.empty();
+  return !ready_.empty() || !control_.empty() || !endpoint_replies_.empty() ||
+         endpoint_requests_.wants_to_send();
 }
 
 }  // namespace softmrc::transport

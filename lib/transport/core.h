@@ -13,6 +13,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/random.h"
@@ -20,6 +21,8 @@
 #include "cc/controller.h"
 #include "path/router.h"
 #include "transport/control.h"
+#include "transport/destination_group.h"
+#include "transport/endpoint.h"
 #include "transport/qp.h"
 #include "transport/send_queue.h"
 #include "transport/timers.h"
@@ -71,6 +74,8 @@ class Events {
   virtual void received(void* user, const Received& received) = 0;
   virtual void qp_failed(void* user, RequestStatus cause) = 0;  // the QP went to ERROR by itself
   virtual void established(void* user) = 0;                     // first packet in RTR
+  // An endpoint operation has ended; `user` is its own. Who starts none hears of none.
+  virtual void endpoint_operation_done(void* /*user*/, const EndpointResult& /*result*/) {}
 
  protected:
   ~Events() = default;
@@ -85,8 +90,11 @@ struct CoreConfig {
   uint64_t rate_mbps = 100'000;                            // all planes together
   path::EvSetConfig ev;
   // Makes the congestion controller of a new destination; unset: a fixed window of one
-  // bandwidth-delay product.
-  std::function<std::unique_ptr<cc::Controller>()> make_controller;
+  // bandwidth-delay product. A destination is what its first QP says it is. [D]
+  std::function<std::unique_ptr<cc::Controller>(const cc::DestinationTraits&)> make_controller;
+  // Which of its node's cores this is, below kMaxCores. Endpoint answers go to the core that their
+  // identifier names, EV probes to core 0, port status updates to every core (core 0 answers).
+  uint8_t number = 0;
 };
 
 // Counters of one core; plain numbers, written by the owner, read by anybody as a snapshot.
@@ -98,7 +106,7 @@ struct CoreCounters {
   uint64_t resends_averted = 0;   // taken for lost, and arrived before the resend had left
   uint64_t spurious_resends = 0;  // resent, and the peer told that the original had arrived
   uint64_t sacks_sent = 0, nacks_sent = 0, acks_sent = 0, naks_sent = 0, probes_sent = 0;
-  uint64_t endpoint_responses_sent = 0;
+  uint64_t endpoint_requests_sent = 0, endpoint_responses_sent = 0;
   uint64_t payload_bytes_sent = 0;      // resends included
   uint64_t payload_bytes_received = 0;  // placed
   uint64_t timeouts = 0;
@@ -138,6 +146,10 @@ class Core {
   size_t poll(Time now, std::span<uint16_t> room, std::span<TxPacket> out);
 
   // --- control ---
+  // Starts an EV probe, or sends a port status update once. The result comes as an event, also if
+  // no answer does. nullopt and `why`: no route, no such port, or too many are under way.
+  std::optional<uint16_t> start_endpoint_operation(Time now, const EndpointOperation& operation,
+                                                   std::string* why);
   // Makes a QP in RESET. The low 16 bits of the QPN are its slot and must be unused in this core,
   // and not below 16 (QPNs 0..15 are reserved): nullptr. The caller keeps the queues alive until
   // buffers_held() is 0 and the QP is destroyed.
@@ -160,7 +172,6 @@ class Core {
   wire::Outcome dispatch(Time now, PortId port, const wire::Packet& packet,
                          std::span<const uint8_t> frame);
   wire::Outcome receive_for_qp(Time now, const wire::Packet& packet, Qp& qp);
-  wire::Outcome receive_endpoint(const wire::Packet& packet, std::span<const uint8_t> frame);
   wire::Outcome receive_for_responder(Time now, const wire::Packet& packet, Qp& qp);
   void deliver_processed(Time now, Qp& qp);
   void drain_completions(Time now, Qp& qp);
@@ -173,14 +184,36 @@ class Core {
   void run_timers(Time now);
   bool emit_control(Time now, Qp& qp, std::span<uint16_t> room, TxPacket& out);
   bool emit_data(Time now, Qp& qp, std::span<uint16_t> room, TxPacket& out);
-  bool emit_endpoint(std::span<uint16_t> room, TxPacket& out);
-  void address(const Qp& qp, path::EvIndex ev, bool control, bool rtx, TxPacket& out) const;
+  void address(const Qp& qp, const path::Entry& entry, bool control, bool rtx, TxPacket& out) const;
+  const path::Entry* control_path(Time now, Qp& qp, path::PortMask available);
   Qp* slot(Qpn qpn) const;
   void unlist(Qp& qp);
-  DestinationGroup* join_group(const IpAddress& destination);
+  DestinationGroup* join_group(const QpAttributes& attributes, const path::Route& route);
   void leave_group(Qp& qp);
+  DestinationGroup* find_group(const IpAddress& destination) const;
   bool enter_rtr(Qp& qp, const QpAttributes& attributes, std::string* why);
   void leave_connection(Qp& qp);
+
+  // Endpoint operations (core_endpoint.cc).
+  wire::Outcome receive_endpoint(Time now, PortId port, const wire::Packet& packet,
+                                 std::span<const uint8_t> frame);
+  wire::Outcome receive_endpoint_request(Time now, PortId port, const wire::Packet& packet,
+                                         const wire::EndpointRequest& request);
+  wire::Outcome receive_endpoint_response(Time now, PortId port, const wire::Packet& packet);
+  void apply_ports(Qp& qp);
+  void tell_ports(Time now, DestinationGroup& group);
+  uint16_t port_update_id() const { return endpoint_id(port_changes_, config_.number, true); }
+  path::PortMask ports_up() const { return router_.ports() & ~ports_down_; }
+  void probe_reverse_path(Time now, Qp& qp);
+  void run_endpoint_timers(Time now);
+  const path::Entry* random_entry(path::PortMask ports);
+  void address_endpoint(const path::Route& route, const path::Entry& entry, uint8_t dscp,
+                        uint16_t id, TxPacket& out) const;
+  size_t emit_endpoint(Time now, std::span<uint16_t> room, std::span<TxPacket> out);
+  bool emit_reply(std::span<uint16_t> room, TxPacket& out);
+  size_t emit_port_update(Time now, DestinationGroup& group, std::span<uint16_t> room,
+                          std::span<TxPacket> out);
+  bool emit_request(Time now, std::span<uint16_t> room, TxPacket& out);
 
   CoreConfig config_;
   const path::Router& router_;
@@ -191,16 +224,16 @@ class Core {
   path::PortMask ports_down_ = 0;
 
   std::vector<std::unique_ptr<Qp>> qps_;  // by the low 16 bits of the QPN
-  std::vector<std::unique_ptr<DestinationGroup>> groups_;
+  std::unordered_map<IpAddress, std::unique_ptr<DestinationGroup>> groups_;
   Timers<Qp, &Qp::timer> timers_;
   QpList<&Qp::ready> ready_;
   QpList<&Qp::control> control_;
   QpList<&Qp::burst> burst_;
-  struct EndpointReply {
-    IpAddress src, dst;
-    wire::TransportHeaders headers;
-  };
-  BoundedQueue<EndpointReply, 256> endpoint_replies_;
+  EndpointRequests endpoint_requests_;
+  EndpointReplies endpoint_replies_;
+  Timers<DestinationGroup, &DestinationGroup::update_timer> update_timers_;
+  uint32_t port_changes_;  // counts; starts anywhere, so that a new node's updates are not old ones
 };
+static_assert(sizeof(Core) <= 2048, "a simulated network has a core per NIC");
 
 }  // namespace softmrc::transport

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "transport/core.h"
-#include "transport/destination_group.h"
+#include "transport/room.h"
 
 namespace softmrc::transport {
 
@@ -11,20 +11,11 @@ namespace {
 
 constexpr int kTurn = 16;  // packets a QP may send before the next one has its turn
 
-path::PortMask ports_with_room(std::span<const uint16_t> room) {
-  path::PortMask mask = 0;
-  for (size_t i = 0; i < room.size(); ++i)
-    if (room[i] > 0) mask |= path::PortMask{1} << i;
-  return mask;
-}
-
-void take_room(std::span<uint16_t> room, PortId port) { --room[port.value() - 1u]; }
-
 }  // namespace
 
-// Addresses, EV and traffic class of a packet that leaves on `ev`.
-void Core::address(const Qp& qp, path::EvIndex ev, bool control, bool rtx, TxPacket& out) const {
-  const path::Entry& entry = qp.evs->entry(ev);
+// Addresses, EV and traffic class of a packet that leaves on `entry`.
+void Core::address(const Qp& qp, const path::Entry& entry, bool control, bool rtx,
+                   TxPacket& out) const {
   const wire::TrafficClasses& classes = config_.classes;
   out.port = entry.port;
   out.net.dst_port = config_.udp_port;
@@ -48,20 +39,40 @@ void Core::address(const Qp& qp, path::EvIndex ev, bool control, bool rtx, TxPac
   }
 }
 
+// The path of a SACK, NACK or ACK: one of the active set while SACKs for our own data confirm that,
+// else a reverse path. Ports that the peer's packets come in on are preferred; any other if none
+// of them has room. nullptr: no port has.
+const path::Entry* Core::control_path(Time now, Qp& qp, path::PortMask available) {
+  const path::PortMask usable = available & qp.evs->ports_up();
+  path::PortMask ports = usable & qp.heard.mask();
+  if (ports == 0) ports = usable;
+  if (ports == 0) return nullptr;
+  if (!qp.requestor.sent_lately(now)) {
+    ReversePaths& reverse = qp.group->reverse;
+    const path::PortMask trusted = ports & ~reverse.doubtful();
+    if (trusted != 0) ports = trusted;
+    const PortId port = reverse.next(ports);
+    if (const path::Entry* entry = reverse.entry(port)) return entry;
+    const path::EvIndex ev = qp.evs->next_control(path::mask_of(port));
+    if (ev != path::kNoEv) return &qp.evs->entry(ev);
+  }
+  path::EvIndex ev = qp.evs->next_control(ports);
+  if (ev == path::kNoEv) ev = qp.evs->next_control(usable);
+  return ev == path::kNoEv ? nullptr : &qp.evs->entry(ev);
+}
+
 bool Core::emit_control(Time now, Qp& qp, std::span<uint16_t> room, TxPacket& out) {
   const path::PortMask available = ports_with_room(room);
   out.payload_size = 0;
   out.segment_count = 0;
   out.token = 0;
   if (qp.responder.has_output()) {
-    // Prefer ports that the peer's packets come in on; any other if none of them has room.
-    path::EvIndex ev = qp.evs->next_control(available & qp.heard.mask());
-    if (ev == path::kNoEv) ev = qp.evs->next_control(available);
-    if (ev == path::kNoEv) return false;
+    const path::Entry* entry = control_path(now, qp, available);
+    if (entry == nullptr) return false;
     Responder::Output reply = qp.responder.take_output(qp.init.qpn, qp.attributes.dest_qpn);
     reply.headers.bth.pkey = qp.attributes.pkey;
     out.transport = reply.headers;
-    address(qp, ev, true, false, out);
+    address(qp, *entry, true, false, out);
     switch (reply.kind) {
       case Responder::Output::Kind::kSack:
         ++counters_.sacks_sent;
@@ -83,7 +94,7 @@ bool Core::emit_control(Time now, Qp& qp, std::span<uint16_t> room, TxPacket& ou
   if (!can_send(qp.state) || !qp.requestor.next_probe(now, available, environment(qp), probe))
     return false;
   out.transport = probe.headers;
-  address(qp, probe.ev, false, false, out);  // probes travel in the data class
+  address(qp, qp.evs->entry(probe.ev), false, false, out);  // probes travel in the data class
   take_room(room, out.port);
   return true;
 }
@@ -98,47 +109,14 @@ bool Core::emit_data(Time now, Qp& qp, std::span<uint16_t> room, TxPacket& out) 
   out.segment_count = data.segment_count;
   out.token =
       data.segment_count == 0 ? 0 : static_cast<Token>(qp.init.qpn.value()) << 32 | data.request;
-  address(qp, data.ev, false, data.rtx, out);
+  address(qp, qp.evs->entry(data.ev), false, data.rtx, out);
   take_room(room, out.port);
   return true;
 }
 
-// An answer to an endpoint request goes to whoever asked, with or without a QP: any path of ours
-// to that address.
-bool Core::emit_endpoint(std::span<uint16_t> room, TxPacket& out) {
-  const EndpointReply& reply = endpoint_replies_.front();
-  const std::optional<path::Route> route = router_.route(reply.src, reply.dst, nullptr);
-  const path::Profile& profile = *router_.profile();
-  const path::PortMask available = ports_with_room(room) & ~ports_down_;
-  const auto start = random_.below(static_cast<uint32_t>(profile.size()));
-  for (size_t i = 0; route && i < profile.size(); ++i) {
-    const path::Entry& entry = profile[(start + i) % profile.size()];
-    if ((path::mask_of(entry.port) & available) == 0) continue;
-    out.port = entry.port;
-    out.net = wire::NetworkHeaders{};
-    out.net.dst_port = config_.udp_port;
-    route->apply(entry, out.net);
-    out.net.ip.dscp = config_.classes.control;
-    if (out.net.outer) out.net.outer->dscp = config_.classes.control;
-    out.transport = reply.headers;
-    out.payload_size = 0;
-    out.segment_count = 0;
-    out.token = 0;
-    endpoint_replies_.pop();
-    ++counters_.endpoint_responses_sent;
-    take_room(room, out.port);
-    return true;
-  }
-  if (!route) endpoint_replies_.pop();  // nowhere to send it
-  return false;
-}
-
 size_t Core::poll(Time now, std::span<uint16_t> room, std::span<TxPacket> out) {
   run_timers(now);
-  size_t filled = 0;
-
-  while (filled < out.size() && !endpoint_replies_.empty() && emit_endpoint(room, out[filled]))
-    ++filled;
+  size_t filled = emit_endpoint(now, room, out);
 
   // Each QP on the list once per round, until nobody has anything or finds room.
   for (size_t misses = 0; filled < out.size() && misses < control_.size();) {

@@ -93,8 +93,7 @@ bool Requestor::can_send(const RequestorEnvironment& env) const {
 }
 
 bool Requestor::blocked_by_cc(const RequestorEnvironment& env) const {
-  return !env.cc.may_send(path_mtu_ + wire::kIpv6Size + wire::kUdpSize + wire::kBthSize +
-                          wire::kMethSize + wire::kTsethSize + wire::kRethSize + wire::kIcrcSize);
+  return !env.cc.may_send(full_packet_size(path_mtu_));
 }
 
 // Gives the next queued request its PSNs and sequence numbers.
@@ -182,6 +181,7 @@ void Requestor::note_sent(Time now, PacketRecord& rec, RequestorEnvironment env,
   env.cc.on_send(rec.nominal);
   inflight_ += rec.nominal;
   env.evs.on_sent(rec.ev);
+  last_sent_ = now;
   last_activity_ = now;
   timeout_deadline_ = std::min(timeout_deadline_, now + timeout_after(0));
   if (out.segment_count > 0) {

@@ -20,6 +20,7 @@
 #include "transport/control.h"
 #include "transport/qp_attributes.h"
 #include "transport/send_queue.h"
+#include "wire/codec.h"
 #include "wire/outcome.h"
 #include "wire/packet.h"
 
@@ -52,6 +53,13 @@ struct PacketRecord {
   Time suspected_at = kLongAgo;  // when a SACK first showed it overdue; kLongAgo: not yet
 };
 static_assert(sizeof(PacketRecord) == 40, "one record per packet in the window");
+
+// Nominal bytes of a packet with a whole path MTU of payload and no immediate.
+constexpr uint32_t full_packet_size(uint32_t path_mtu) {
+  return path_mtu +
+         static_cast<uint32_t>(wire::kIpv6Size + wire::kUdpSize + wire::kBthSize + wire::kMethSize +
+                               wire::kTsethSize + wire::kRethSize + wire::kIcrcSize);
+}
 
 class Requestor {
  public:
@@ -118,6 +126,10 @@ class Requestor {
   RequestStatus failure() const { return failure_->status; }
   void fail_oldest(RequestStatus status);  // unless failed already
 
+  bool running() const { return running_; }
+  // Data of ours is in flight or was a few RTTs ago, so that SACKs tell which of our paths work.
+  bool sent_lately(Time now) const { return now - last_sent_ < kSentLatelyRtts * srtt_; }
+
   uint32_t buffers_held() const { return buffers_held_; }
   Psn next_psn() const { return next_psn_; }
   Psn unacked() const { return una_; }
@@ -139,6 +151,7 @@ class Requestor {
     bool of_ev = false;  // asked to bring an EV back, else for the tail
   };
   static constexpr size_t kProbes = 16;
+  static constexpr int kSentLatelyRtts = 8;
 
   PacketRecord& record(Psn psn) { return records_[psn.value() & record_mask_]; }
   const PacketRecord& record(Psn psn) const { return records_[psn.value() & record_mask_]; }
@@ -239,6 +252,7 @@ class Requestor {
   Time last_reorder_step_ = kLongAgo;
   uint32_t reorder_persist_ = 0;    // losses until the window shrinks by a step
   Time newest_arrival_ = kLongAgo;  // send time of the newest thing known to have got through
+  Time last_sent_ = kLongAgo;       // last data packet
   Time last_activity_{};            // last send, or acknowledgement that told something
   Time timeout_deadline_ = kNever;  // never later than the oldest packet's
   Time timeout_base_ = kLongAgo;    // last progress or expiry

@@ -48,9 +48,13 @@ class TestEvents final : public transport::Events {
   void received(void*, const Received& r) override { receives.push_back(r); }
   void qp_failed(void*, RequestStatus cause) override { failures.push_back(cause); }
   void established(void*) override { ++established_count; }
+  void endpoint_operation_done(void* user, const transport::EndpointResult& result) override {
+    operations.emplace_back(user, result);
+  }
   std::vector<SendDone> sends;
   std::vector<Received> receives;
   std::vector<RequestStatus> failures;
+  std::vector<std::pair<void*, transport::EndpointResult>> operations;
   int established_count = 0;
 };
 

@@ -1,0 +1,60 @@
+// Port status between a node and one peer: what the peer said of its ports, and our own word to it
+// until it is answered. Rule: doc/protocol.md, "Endpoint operations", "Ports".
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/types.h"
+#include "path/ev_set.h"
+
+namespace softmrc::transport {
+
+// The peer's newest update. An identifier counts as older for a while only: 16 bits wrap, and a
+// peer that was started anew counts from elsewhere. [D]
+class PeerPorts {
+ public:
+  path::PortMask down() const { return down_; }
+  // False: older than what is known, and so without effect.
+  bool update(Time now, uint16_t id, path::PortMask usable) {
+    const auto ahead = static_cast<int16_t>(id - id_);
+    if (now - told_at_ < kMemory && ahead < 0) return false;
+    told_at_ = now;
+    id_ = id;
+    down_ = ~usable;
+    return true;
+  }
+
+ private:
+  static constexpr Duration kMemory = std::chrono::seconds(1);  // no packet is under way for longer
+  path::PortMask down_ = 0;
+  uint16_t id_ = 0;
+  Time told_at_ = kLongAgo;
+};
+
+// Our update to one peer: repeated at doubling intervals until it is answered or superseded, and
+// given up in the end, since a peer need not know the operation. [D]
+class PortUpdate {
+ public:
+  void begin() { tries_ = 1; }
+  bool under_way() const { return tries_ != 0; }
+  void end() { tries_ = 0; }
+  // Another copy left on every plane; when the next is due, kNever: given up.
+  Time sent(Time now, Duration rtt) {
+    if (tries_ >= kTries) {
+      end();
+      return kNever;
+    }
+    const Duration pause = std::min<Duration>(kRttsBetween * rtt * (1 << (tries_ - 1)), kLongest);
+    ++tries_;
+    return now + pause;
+  }
+
+ private:
+  static constexpr int kRttsBetween = 4;
+  static constexpr uint8_t kTries = 16;
+  static constexpr Duration kLongest = std::chrono::milliseconds(100);
+  uint8_t tries_ = 0;
+};
+
+}  // namespace softmrc::transport
