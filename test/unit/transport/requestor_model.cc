@@ -11,7 +11,7 @@ using wire::Outcome;
 
 void RequestorModel::step() {
   solo_.now += Duration(random_.below(random_.below(100) == 0 ? 300'000 : 3000));
-  if (random_.below(3) == 0) post();
+  if (random_.below(silence_ > 0 ? 2 : 3) == 0) post();
   poll(random_.below(6) == 0 ? 0 : random_.below(3) == 0 ? 2 : 1000);
   for (uint32_t n = random_.below(6); n > 0 && !flying_.empty(); --n) arrive(pick(flying_), false);
   for (uint32_t n = random_.below(6); n > 0 && !answers_.empty(); --n) {

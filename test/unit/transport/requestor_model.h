@@ -24,6 +24,7 @@ struct RequestorShape {
   uint64_t rate_mbps = 4'000'000;  // sizes the congestion window: by default ample
   uint32_t loss = 5, trim = 3;     // of 100 packets
   bool dynamic_mpr = false;
+  bool two_paths = false;
 };
 
 class RequestorModel {
@@ -77,6 +78,11 @@ class RequestorModel {
     PairOptions o;
     o.first_psn = Psn(shape.first_psn);
     o.rate_mbps = shape.rate_mbps;
+    if (shape.two_paths) {
+      o.planes = 1;
+      o.uplinks = 2;
+      o.ev = {2, 2, 2, 3, 1ms};
+    }
     o.attributes.path_mtu = kMtu;
     o.attributes.mpr = shape.mpr;
     o.attributes.max_wimm = shape.max_wimm;

@@ -11,6 +11,8 @@ TEST_CASE("the requestor keeps in step with a list of all transmissions") {
       {.name = "no loss", .loss = 0, .trim = 0},
       {.name = "heavy loss", .mpr = 4, .loss = 25, .trim = 10},
       {.name = "trims", .trim = 40},
+      {.name = "two paths", .trim = 40, .two_paths = true},
+      {.name = "one unit of window", .mpr = 1, .loss = 2},
       {.name = "one immediate at a time", .max_wimm = 1},
       {.name = "small congestion window", .first_psn = 0xFFFFF0, .rate_mbps = 8'000},
       {.name = "window that moves", .first_psn = 0xFFFFF0, .mpr = 3, .dynamic_mpr = true},

@@ -17,7 +17,7 @@ bool ResponderModel::step() {
   // Several in a row, now and then, of a state that stands still: SACKs rotate.
   const uint32_t repeats = random_.below(30) == 0 ? 20 : 1;
   for (uint32_t i = 0; i < repeats; ++i) {
-    for (uint32_t n = random_.below(4); n > 0 || repeats > 1; --n) {
+    for (uint32_t n = random_.below(shape_.calm ? 2 : 4); n > 0 || repeats > 1; --n) {
       if (repeats > 1)
         data(cack_);
       else
@@ -39,16 +39,16 @@ void ResponderModel::post() {
 
 const ResponderModel::Piece& ResponderModel::piece(int64_t at) {
   while (static_cast<int64_t>(stream_.size()) <= at) {
-    const uint32_t packets = random_.below(3) == 0 ? 1 + random_.below(6) : 1;
+    const uint32_t packets = !shape_.calm && random_.below(3) == 0 ? 1 + random_.below(6) : 1;
     const bool immediate = random_.below(100) < shape_.immediates;
     Piece p;
     p.message = messages_++;
     for (uint32_t i = 0; i < packets; ++i) {
       const bool last = i + 1 == packets;
-      p.length = last ? random_.below(kMtu + 1) : kMtu;
+      p.length = last ? random_.below(shape_.calm ? 64 : kMtu + 1) : kMtu;
       if (last && i > 0 && p.length == 0) p.length = 1;
       p.message_bytes = i * kMtu + p.length;
-      p.ack_request = last && random_.below(3) == 0;
+      p.ack_request = last && random_.below(shape_.calm ? 40 : 3) == 0;
       p.solicited = last && random_.below(3) == 0;
       p.refused = p.length > 0 && random_.below(10'000) < shape_.refused;
       if (!last)
@@ -67,6 +67,7 @@ const ResponderModel::Piece& ResponderModel::piece(int64_t at) {
 void ResponderModel::packet() {
   const auto near = static_cast<int64_t>(random_.below(shape_.spread));
   const auto anywhere = static_cast<int64_t>(random_.below(static_cast<uint32_t>(window_)));
+  if (shape_.calm) return data(random_.below(2) == 0 ? cack_ + 1 : highest() + 1 + near / 16);
   switch (random_.below(20)) {
     case 0:
       return data(cack_ - near);  // past
@@ -95,7 +96,7 @@ void ResponderModel::packet() {
 wire::Packet ResponderModel::dressed(wire::Packet p) {
   // More EVs than are remembered as marked.
   p.ev = Ev(0xC000 + random_.below(random_.below(8) == 0 ? 40 : 4));
-  p.transport.bth.rtx = random_.below(8) == 0;
+  p.transport.bth.rtx = !shape_.calm && random_.below(8) == 0;
   p.has_ts = random_.below(8) != 0;
   return p;
 }
@@ -118,7 +119,7 @@ void ResponderModel::data(int64_t at) {
   p.transport.bth.timestamp = p.has_ts;
   p.transport.bth.ack_request = what.ack_request;
   p.transport.bth.solicited = what.solicited;
-  p.ce = random_.below(16) == 0;
+  p.ce = !shape_.calm && random_.below(16) == 0;
   const Seen s = seen(at, p, header.ts.tx);
   const bool immediate = wire::has_immediate(what.opcode);
   const size_t placed = solo_.local.memory.placed_at.size();

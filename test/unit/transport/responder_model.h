@@ -25,6 +25,7 @@ struct ResponderShape {
   bool dynamic_mpr = false;
   bool trim_nack = true;
   bool receives = true;  // there is always one posted
+  bool calm = false;     // hardly anything asks for a SACK: holes wait for their window
 };
 
 struct Seen {  // what a SACK or NACK reflects
@@ -43,6 +44,7 @@ class ResponderModel {
   bool step();
   int64_t progress() const { return cack_; }
   uint64_t full_rounds() const { return full_rounds_; }  // of rotating SACKs
+  uint64_t timed() const { return timed_; }              // SACKs for a hole's window alone
 
  private:
   struct Piece {  // one packet of the peer's stream
@@ -132,7 +134,7 @@ class ResponderModel {
   std::optional<std::pair<wire::Syndrome, int64_t>> failed_;
   std::pair<int64_t, int64_t> shown_of_;
   std::vector<int64_t> shown_;
-  uint64_t full_rounds_ = 0;
+  uint64_t full_rounds_ = 0, timed_ = 0;
 };
 
 }  // namespace softmrc::test

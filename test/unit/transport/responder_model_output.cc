@@ -13,6 +13,7 @@ using wire::Outcome;
 void ResponderModel::output() {
   if (solo_.now >= report_by_) {
     report_by_ = kNever;
+    timed_ += !sack_due_;
     sack_due_ = true;
     ack_due_ |= ack_pending_;
   }

@@ -12,9 +12,10 @@ TEST_CASE("the responder does what a set of positions would") {
       {.name = "no answer to trims", .mpr = 2, .spread = 10, .trim_nack = false},
       {.name = "few immediates", .max_wimm = 10, .immediates = 40},
       {.name = "refused packets", .spread = 20, .refused = 20},
+      {.name = "calm", .first_psn = 0xFFFFF0, .calm = true},
       {.name = "no receive posted", .immediates = 1, .receives = false},
   };
-  uint64_t rounds = 0, failures = 0;
+  uint64_t rounds = 0, failures = 0, timed = 0;
   for (const ResponderShape& shape : shapes) {
     int64_t progress = 0;
     for (uint64_t seed = 1; seed <= 6; ++seed) {
@@ -24,11 +25,13 @@ TEST_CASE("the responder does what a set of positions would") {
       while (steps < 3000 && model.step()) ++steps;
       failures += steps < 3000;
       progress += model.progress();
+      timed += model.timed();
       rounds += model.full_rounds();
     }
     INFO(shape.name);
     CHECK(progress > 100);
   }
   CHECK(rounds > 1000);
+  CHECK(timed > 500);
   CHECK(failures >= 6);
 }
