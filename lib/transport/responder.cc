@@ -362,20 +362,23 @@ Responder::Output Responder::take_output(Qpn local, Qpn remote) {
     sack.ack_psn_offset = static_cast<int16_t>(reply.id);
     if (reply.ce) sack.mark = wire::PathMark::kSkipOnce;
   } else {
+    // The mark of the very packet that asked for a SACK answers it too.
+    bool answers_newest = true;
     if (!ecn_marked_.empty()) {
       trigger = ecn_marked_.front();
       ecn_marked_.pop();
       sack.mark = wire::PathMark::kSkipOnce;
-      if (ecn_marked_.empty() && trigger.psn == newest_.psn) sack_due_ = sack_now_ = false;
-    } else {
+      answers_newest = ecn_marked_.empty() && trigger == newest_;
+    }
+    if (answers_newest) {
       sack_due_ = sack_now_ = false;
+      newest_.rtx = false;  // a SACK that a timer brings later was triggered by no retransmission
     }
     const int32_t offset = trigger.psn - cack_;
     sack.ack_psn_offset = static_cast<int16_t>(std::clamp<int32_t>(offset, INT16_MIN, INT16_MAX));
   }
   // Any SACK reports the whole state, so it serves whoever asked for one.
   bytes_since_sack_ = 0;
-  newest_.rtx = false;  // a SACK that a timer brings later was triggered by no retransmission
   hole_deadline_ = kNever;
   hole_reported_ = hole_open();
   bth.opcode = Opcode::kSack;
