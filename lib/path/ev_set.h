@@ -76,6 +76,8 @@ class EvSet {
   // Inferred path loss: ASSUMED_BAD, replaced. A loss reported on an EV that is ASSUMED_BAD already
   // retires nothing more.
   void on_loss(EvIndex index, Time now);
+  // The loss was none: GOOD again, if nothing else has happened to it.
+  void forgive(EvIndex index);
   void deny(EvIndex index);   // also below the floor: the administrator's word is obeyed
   void allow(EvIndex index);  // GOOD, whatever it was
   void port_state(PortId port, bool up);

@@ -181,6 +181,7 @@ void Simulation::add_transport_metrics(Result& result) const {
   uint64_t drop = 0;
   int64_t inflight = 0;
   uint64_t bad = 0;
+  double srtt = 0, patience = 0;
   for (const auto& endpoint : hosts_) {
     const auto& host = static_cast<const MrcHost&>(*endpoint);
     const transport::CoreCounters& c = host.core().counters();
@@ -205,6 +206,8 @@ void Simulation::add_transport_metrics(Result& result) const {
     const transport::Qp* qp = static_cast<const MrcHost&>(*hosts_[channels_[i].source]).qp(i);
     if (qp == nullptr) continue;
     inflight += qp->requestor.inflight();
+    srtt += nanoseconds(qp->requestor.smoothed_rtt());
+    patience += nanoseconds(qp->requestor.patience());
     for (path::EvIndex ev = 0; qp->evs && ev < qp->evs->size(); ++ev)
       bad += qp->evs->counters(ev).went_bad;
   }
@@ -226,6 +229,9 @@ void Simulation::add_transport_metrics(Result& result) const {
   put("endpoint_drops", drop);
   put("inflight_bytes", inflight);
   put("evs_gone_bad", bad);
+  const auto qps = static_cast<double>(channels_.size());
+  put("srtt_us", srtt / qps / 1e3);
+  put("loss_patience_us", patience / qps / 1e3);
 }
 
 void Simulation::add_window_metrics(Result& result) const {

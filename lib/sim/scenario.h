@@ -34,7 +34,7 @@ struct TransportScenario {
   CongestionControl congestion_control = CongestionControl::kNscc;
   cc::NsccConfig nscc;
   double window_bdp = 1.5;  // of the fixed window, in bandwidth-delay products
-  uint32_t port_depth = 2;  // packets that wait in a NIC port at most
+  uint32_t port_depth = 1;  // packets in a NIC port at most, the one being sent included
   uint32_t qps = 1;         // per flow; its messages take turns
 };
 

@@ -12,33 +12,30 @@ namespace {
 constexpr size_t kBatch = 32;
 constexpr uint64_t kProgressEvents = 1 << 20;
 
-uint32_t full_packet_nominal(uint32_t path_mtu) {
-  wire::TransportHeaders headers;
-  headers.bth.timestamp = true;
-  headers.body = wire::WriteHeader{};
-  return wire::nominal_size(headers, path_mtu);
-}
+using MakeController = std::function<std::unique_ptr<cc::Controller>(const cc::DestinationTraits&)>;
 
-std::function<std::unique_ptr<cc::Controller>()> controller_maker(const Scenario& scenario) {
+MakeController controller_maker(const Scenario& scenario) {
   const TransportScenario& t = scenario.transport;
   const Duration base_rtt = scenario.fabric.base_rtt(t.path_mtu);
   const uint64_t rate = scenario.fabric.link_mbps * scenario.fabric.planes;
   if (t.congestion_control == CongestionControl::kFixed) {
     const auto window =
         static_cast<uint64_t>(t.window_bdp * static_cast<double>(cc::bdp_bytes(rate, base_rtt)));
-    return [window] { return std::make_unique<cc::FixedWindow>(window); };
+    return [window](const cc::DestinationTraits&) {
+      return std::make_unique<cc::FixedWindow>(window);
+    };
   }
   cc::NsccLink link;
   link.rate_mbps = rate;
   link.base_rtt = base_rtt;
   link.path_mtu = t.path_mtu;
-  link.full_packet = full_packet_nominal(t.path_mtu);
+  link.full_packet = transport::full_packet_size(t.path_mtu);
   link.trimming = scenario.fabric.trimming;
   link.sack_threshold = t.sack_threshold;
   std::string why;
   const auto parameters = cc::resolve(t.nscc, link, &why);
   if (!parameters) throw config::ConfigError("transport.nscc: " + why);
-  return [p = *parameters] { return std::make_unique<cc::Nscc>(p); };
+  return [p = *parameters](const cc::DestinationTraits&) { return std::make_unique<cc::Nscc>(p); };
 }
 
 std::shared_ptr<const path::Profile> universe(const FabricConfig& fabric) {

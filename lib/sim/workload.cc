@@ -165,7 +165,8 @@ void Workload::start(size_t index) {
 }
 
 uint64_t Workload::next_size(const Flow& flow) const {
-  if (flow.steps > 0) return flow.messages_posted < flow.steps_allowed ? flow.message_bytes : 0;
+  if (flow.steps > 0)
+    return flow.messages_posted < std::min(flow.steps_allowed, flow.steps) ? flow.message_bytes : 0;
   if (flow.bytes == 0) return flow.message_bytes;
   return std::min(flow.message_bytes, flow.bytes - flow.posted);
 }
@@ -212,7 +213,7 @@ void Workload::notified(uint32_t channel, uint32_t /*immediate*/) {
   if (index >= successor_.size()) return;
   Flow& next = flows_[successor_[index]];
   ++next.steps_allowed;
-  if (next.messages_posted < next.steps) fill(next);
+  fill(next);
 }
 
 void Workload::broken(uint32_t channel, const char* cause) {
