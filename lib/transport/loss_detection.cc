@@ -102,7 +102,7 @@ bool Requestor::look_missing(Time now, Psn psn) {
 
 // How long a suspect is waited for. Round trips that vary tell of a host that loses its core now
 // and then, whose planes lie apart by far more than a network's paths do. [D]
-Duration Requestor::patience() const { return std::max(reorder_window(), 2 * rtt_deviation_); }
+Duration Requestor::patience() const { return std::max(reorder_window(), 4 * rtt_deviation_); }
 
 // The newest packet known to have arrived is a round trip old at most, or nothing was sent since.
 bool Requestor::peer_answers(Time now) const {
