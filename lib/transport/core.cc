@@ -250,7 +250,7 @@ Outcome Core::receive_for_responder(Time now, const wire::Packet& packet, Qp& qp
   const Outcome outcome = qp.responder.on_data(packet, memory_);
   if (outcome == Outcome::accepted_data) counters_.payload_bytes_received += packet.payload.size();
   if (qp.group->reverse.probe_due(now)) probe_reverse_path(now, qp);
-  if (packet.ce) ++counters_.ecn_marked;
+  if (packet.ce) ++counters_.ce_received;
   deliver_processed(now, qp);
   return outcome;
 }
@@ -312,19 +312,11 @@ void Core::released(Time now, Token token) {
 void Core::drain_completions(Time now, Qp& qp) {
   Requestor& requestor = qp.requestor;
   while (const std::optional<Requestor::Finished> done = requestor.next_finished()) {
-    if (done->status == RequestStatus::kSuccess) {
-      if (done->request->signaled)
-        events_.send_completed(qp.init.user, *done->request, RequestStatus::kSuccess);
-      continue;
-    }
-    events_.send_completed(qp.init.user, *done->request, done->status);
-    if (qp.state != QpState::kError) {
-      enter_error(now, qp);
-      events_.qp_failed(qp.init.user, done->status);
-    }
+    if (done->request->signaled || done->status != RequestStatus::kSuccess)
+      events_.send_completed(qp.init.user, *done->request, done->status);
   }
   if (requestor.failed() && qp.state != QpState::kError) {
-    // Its buffers are still with a port, so the completion has to wait; the QP need not.
+    // If a port still has its buffers the completion has to wait; the QP need not.
     enter_error(now, qp);
     events_.qp_failed(qp.init.user, requestor.failure());
     return;
@@ -354,6 +346,7 @@ void Core::enter_error(Time now, Qp& qp) {
 void Core::after_input(Time now, Qp& qp) {
   if (qp.group == nullptr) return;
   drain_completions(now, qp);
+  if (can_send(qp.state)) qp.requestor.note_stall(now, environment(qp));
   wake_group(*qp.group);
   wake(qp);
   arm(qp);

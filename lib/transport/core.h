@@ -110,7 +110,8 @@ struct CoreCounters {
   uint64_t payload_bytes_sent = 0;      // resends included
   uint64_t payload_bytes_received = 0;  // placed
   uint64_t timeouts = 0;
-  uint64_t ecn_marked = 0;
+  uint64_t ce_received = 0;  // data packets that came in marked
+  uint64_t ce_echoed = 0;    // SACKs that say that a packet of ours was marked
 };
 
 class Core {

@@ -177,6 +177,24 @@ void Requestor::check_timeouts(Time now, RequestorEnvironment env) {
   declare_lost(now, psn, env, false);
 }
 
+void Requestor::note_stall(Time now, const RequestorEnvironment& env) {
+  if (outstanding() || !has_data() || env.evs.reachable()) {
+    stall_deadline_ = kNever;
+    stall_attempts_ = 0;
+  } else if (stall_deadline_ == kNever) {
+    stall_deadline_ = now + timeout_after(0);
+  }
+}
+
+void Requestor::check_stall(Time now) {
+  if (now < stall_deadline_) return;
+  ++stall_attempts_;
+  if (budget_used(stall_attempts_))
+    fail_oldest(RequestStatus::kRetryExceeded);
+  else
+    stall_deadline_ = now + timeout_after(stall_attempts_);
+}
+
 Outcome Requestor::on_nack(Time now, const wire::Packet& packet, RequestorEnvironment env) {
   if (!running_ || failure_) return Outcome::drop_stale;
   const auto& nack = std::get<wire::NackHeader>(packet.transport.body);

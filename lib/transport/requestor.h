@@ -125,6 +125,9 @@ class Requestor {
   }
   RequestStatus failure() const { return failure_->status; }
   void fail_oldest(RequestStatus status);  // unless failed already
+  // After any input: data waits and no path is left to send it on, nor anything in flight whose
+  // timeout would end that. The wait then counts as the silence of a packet would. [D]
+  void note_stall(Time now, const RequestorEnvironment& env);
 
   bool running() const { return running_; }
   // Data of ours is in flight or was a few RTTs ago, so that SACKs tell which of our paths work.
@@ -161,6 +164,11 @@ class Requestor {
 
   // requestor.cc
   bool new_packet_allowed() const;
+  uint32_t packets_of(const SendRequest& request) const {
+    return request.length == 0 ? 1 : (request.length - 1) / path_mtu_ + 1;
+  }
+  bool psns_suffice(const SendRequest& next) const;
+  std::optional<RequestStatus> invalid(const SendRequest& request) const;
   void start_next_request();
   void fill_headers(Psn psn, const PacketRecord& rec, bool first_send, DataPacket& out,
                     Segment* segments);
@@ -184,6 +192,7 @@ class Requestor {
   bool budget_used(uint32_t attempts) const;
   bool count_attempt(PacketRecord& rec);
   void check_timeouts(Time now, RequestorEnvironment env);
+  void check_stall(Time now);
 
   // ack_processing.cc
   bool note_arrivals(Time now, const wire::SackHeader& sack, Psn bitmap_first,
@@ -258,6 +267,8 @@ class Requestor {
   Time timeout_base_ = kLongAgo;    // last progress or expiry
   uint8_t timeout_ = 0, retry_linear_ = 0, retry_exponential_ = 0;
   uint32_t progress_epoch_ = 0;
+  Time stall_deadline_ = kNever;  // kNever: not stalled
+  uint32_t stall_attempts_ = 0;
   Time last_nack_attempt_ = kLongAgo;
 
   Probe probes_[kProbes];
