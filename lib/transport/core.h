@@ -88,6 +88,9 @@ struct CoreConfig {
   uint32_t sack_threshold = 4096;                          // bytes, each packet max(payload, 1024)
   Duration base_rtt = std::chrono::microseconds(12);       // until measured; sizes the window
   uint64_t rate_mbps = 100'000;                            // all planes together
+  // For tracking arrivals, all QPs together; without memory data is NACKed (NO_BITMAP). A window of
+  // 8 units (1024 packets) takes some 10 KiB.
+  uint64_t tracking_memory_bytes = UINT64_MAX;
   path::EvSetConfig ev;
   // Makes the congestion controller of a new destination; unset: a fixed window of one
   // bandwidth-delay product. A destination is what its first QP says it is. [D]
@@ -129,6 +132,11 @@ class Core {
   // (a simulator that stores no bytes, or a parser that verified it).
   wire::Outcome receive(Time now, PortId port, const wire::Packet& packet,
                         std::span<const uint8_t> frame);
+  // A data packet of which the driver could take in no more than the headers: its pool of packet
+  // buffers is empty (kNoPacketBuffer), or something else that it needs is (kNoResource). Answered
+  // with a NACK; like a trimmed packet it is trusted no further.
+  wire::Outcome receive_without_payload(Time now, PortId port, const wire::Packet& packet,
+                                        wire::NackReason reason);
   // A packet that did not parse or was not ours is counted here too, so that all counters agree.
   void count_drop(wire::Outcome drop);
   // The receive burst is over: merged acknowledgements fall due now.
@@ -136,6 +144,9 @@ class Core {
   void doorbell(Time now, Qpn qpn);
   void released(Time now, Token token);
   void port_state(Time now, PortId port, bool up);
+  // How hard it is to keep up with what comes in, 0..127: while it is not 0, acknowledgements ask
+  // the peers to slow down by pressure / 128 of what they have received, and then to go on.
+  void set_receive_pressure(uint8_t pressure);
 
   // --- queries ---
   Time next_deadline() const;  // kNever: only input can wake the core
@@ -170,8 +181,10 @@ class Core {
   size_t qp_count() const;
 
  private:
+  void count(wire::Outcome outcome);
   wire::Outcome dispatch(Time now, PortId port, const wire::Packet& packet,
                          std::span<const uint8_t> frame);
+  wire::Outcome check_connection(const wire::Packet& packet, Qp*& qp);
   wire::Outcome receive_for_qp(Time now, const wire::Packet& packet, Qp& qp);
   wire::Outcome receive_for_responder(Time now, const wire::Packet& packet, Qp& qp);
   void deliver_processed(Time now, Qp& qp);
@@ -222,6 +235,7 @@ class Core {
   Events& events_;
   Random random_;
   CoreCounters counters_;
+  ReceiverState receiver_;
   path::PortMask ports_down_ = 0;
 
   std::vector<std::unique_ptr<Qp>> qps_;  // by the low 16 bits of the QPN

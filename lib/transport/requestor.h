@@ -193,6 +193,7 @@ class Requestor {
   bool count_attempt(PacketRecord& rec);
   void check_timeouts(Time now, RequestorEnvironment env);
   void check_stall(Time now);
+  Duration attempt_pause(wire::NackReason reason) const;
 
   // ack_processing.cc
   bool note_arrivals(Time now, const wire::SackHeader& sack, Psn bitmap_first,
