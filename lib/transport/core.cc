@@ -61,6 +61,7 @@ size_t Core::qp_count() const {
 Qp* Core::create_qp(const QpInit& init) {
   const uint32_t index = slot_of(init.qpn);
   if (index < kFirstQpSlot || slot(init.qpn) != nullptr) return nullptr;
+  if (std::ranges::find(ghosts_, init.qpn, &Ghost::qpn) != ghosts_.end()) return nullptr;
   if (index >= qps_.size()) {
     qps_.resize(index + 1);
     timers_.reserve(qps_.capacity());
@@ -143,6 +144,7 @@ void Core::leave_connection(Qp& qp) {
 
 void Core::destroy_qp(Qp* qp) {
   leave_connection(*qp);
+  if (buffers_held(qp) > 0) ghosts_.push_back({qp->init.qpn, buffers_held(qp)});
   qps_[slot_of(qp->init.qpn)].reset();
 }
 
@@ -342,8 +344,13 @@ void Core::set_receive_pressure(uint8_t pressure) {
 }
 
 void Core::released(Time now, Token token) {
-  Qp* qp = find(Qpn(static_cast<uint32_t>(token >> 32)));
-  if (qp == nullptr) return;
+  const Qpn qpn(static_cast<uint32_t>(token >> 32));
+  Qp* qp = find(qpn);
+  if (qp == nullptr) {
+    const auto ghost = std::ranges::find(ghosts_, qpn, &Ghost::qpn);
+    if (ghost != ghosts_.end() && --ghost->buffers_held == 0) ghosts_.erase(ghost);
+    return;
+  }
   qp->requestor.released(static_cast<uint32_t>(token));
   drain_completions(now, *qp);
 }

@@ -163,14 +163,15 @@ class Core {
   std::optional<uint16_t> start_endpoint_operation(Time now, const EndpointOperation& operation,
                                                    std::string* why);
   // Makes a QP in RESET. The low 16 bits of the QPN are its slot and must be unused in this core,
-  // and not below 16 (QPNs 0..15 are reserved): nullptr. The caller keeps the queues alive until
+  // and not below 16 (QPNs 0..15 are reserved), and no token of an earlier QP of that very number
+  // may be out: nullptr. The caller keeps the queues alive until
   // buffers_held() is 0 and the QP is destroyed.
   Qp* create_qp(const QpInit& init);
   // Transitions; false and `why` on an illegal transition or bad attributes. `to` RESET, INIT, RTR,
   // RTS or ERROR. RESET is refused while buffers_held() is not 0: go to ERROR first and wait.
   bool modify_qp(Time now, Qp* qp, QpState to, const QpAttributes& attributes, std::string* why);
   // Removes the QP; outstanding requests are dropped silently. Tokens still out stay valid to give
-  // back.
+  // back, and keep its number from being used again.
   void destroy_qp(Qp* qp);
   Qp* find(Qpn qpn);
 
@@ -179,6 +180,10 @@ class Core {
   // Packets of this QP that a port still refers to.
   uint32_t buffers_held(const Qp* qp) const { return qp->requestor.buffers_held(); }
   size_t qp_count() const;
+  SchedulingState scheduling_state(Qp& qp) {
+    return can_send(qp.state) ? qp.requestor.scheduling_state(environment(qp))
+                              : SchedulingState::kIdle;
+  }
 
  private:
   void count(wire::Outcome outcome);
@@ -239,6 +244,11 @@ class Core {
   path::PortMask ports_down_ = 0;
 
   std::vector<std::unique_ptr<Qp>> qps_;  // by the low 16 bits of the QPN
+  struct Ghost {                          // a QP that was destroyed while ports held packets of it
+    Qpn qpn;
+    uint32_t buffers_held;
+  };
+  std::vector<Ghost> ghosts_;
   std::unordered_map<IpAddress, std::unique_ptr<DestinationGroup>> groups_;
   Timers<Qp, &Qp::timer> timers_;
   QpList<&Qp::ready> ready_;

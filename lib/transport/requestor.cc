@@ -16,7 +16,10 @@ Requestor::Requestor(Qpn local, SendQueue* queue, Duration base_rtt)
       src_context_(static_cast<uint16_t>(local.value())),
       base_rtt_(base_rtt),
       srtt_(base_rtt),
-      min_rtt_(base_rtt) {}
+      min_rtt_(base_rtt) {
+  // A queue that an earlier QP has used goes on from where that left it.
+  if (queue_ != nullptr) started_ = acked_ = finished_ = queue_->freed();
+}
 
 void Requestor::start(const QpAttributes& attributes) {
   running_ = true;
@@ -108,6 +111,14 @@ bool Requestor::can_send(const RequestorEnvironment& env) const {
 
 bool Requestor::blocked_by_cc(const RequestorEnvironment& env) const {
   return !env.cc.may_send(full_packet_size(path_mtu_));
+}
+
+SchedulingState Requestor::scheduling_state(const RequestorEnvironment& env) const {
+  if (!running_ || failure_) return SchedulingState::kIdle;
+  const bool queued =
+      resend_head_ != resend_tail_ || current_open_ || started_ != queue_->published();
+  if (queued) return can_send(env) ? SchedulingState::kReady : SchedulingState::kActive;
+  return outstanding() || acked_ != started_ ? SchedulingState::kPending : SchedulingState::kIdle;
 }
 
 // Gives the next queued request its PSNs and sequence numbers.

@@ -19,6 +19,7 @@
 #include "path/ev_set.h"
 #include "transport/control.h"
 #include "transport/qp_attributes.h"
+#include "transport/qp_state.h"
 #include "transport/send_queue.h"
 #include "wire/codec.h"
 #include "wire/outcome.h"
@@ -84,6 +85,7 @@ class Requestor {
   bool has_data() const;  // but for congestion control, a packet could leave
   bool can_send(const RequestorEnvironment& env) const;
   bool blocked_by_cc(const RequestorEnvironment& env) const;
+  SchedulingState scheduling_state(const RequestorEnvironment& env) const;
   struct DataPacket {
     wire::TransportHeaders headers;
     uint32_t payload_size = 0;
