@@ -3,6 +3,8 @@
 #include "config/yaml_reader.h"
 
 #include <charconv>
+#include <cmath>
+#include <sstream>
 
 namespace softmrc::config {
 namespace {
@@ -65,6 +67,36 @@ uint64_t Value::integer(uint64_t low, uint64_t high) const {
     throw error(given + " is not in " + std::to_string(low) + ".." + std::to_string(high));
   }
   return number;
+}
+
+double Value::number(double low, double high) const {
+  const std::string given = text();
+  const char* end = given.data() + given.size();
+  double number = 0;
+  const auto [stop, status] = std::from_chars(given.data(), end, number);
+  if (status != std::errc() || stop != end || !std::isfinite(number))
+    throw error("'" + given + "' is not a number");
+  if (number < low || number > high) {
+    std::ostringstream range;
+    range << given << " is not in " << low << ".." << high;
+    throw error(range.str());
+  }
+  return number;
+}
+
+uint64_t Value::bytes() const {
+  const std::string given = text();
+  uint64_t number = 0;
+  const char* end = given.data() + given.size();
+  const auto [stop, status] = std::from_chars(given.data(), end, number);
+  const std::string unit(stop, end);
+  const size_t power = std::string("KMG").find(unit);
+  const bool known = unit.empty() || (unit.size() == 1 && power != std::string::npos);
+  if (status != std::errc() || !known)
+    throw error("'" + given + "' is not a size in bytes (K, M or G may follow)");
+  const unsigned shift = unit.empty() ? 0 : 10 * static_cast<unsigned>(power + 1);
+  if (number > (uint64_t{1} << 48) >> shift) throw error(given + " is too large");
+  return number << shift;
 }
 
 IpAddress Value::address() const {

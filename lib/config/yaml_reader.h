@@ -1,6 +1,6 @@
 // Typed reading of a YAML mapping. Every key is taken once; what is left at the end is unknown and
 // an error. Errors name file, line and the whole key, e.g. "node.yaml:12: planes[1].mac: ...".
-// Private to lib/config: yaml-cpp shows in no public header.
+// For readers of files (lib/config, lib/sim): yaml-cpp shows in no public header.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -51,6 +51,8 @@ class Value {
   bool boolean() const;  // true or false
   // Decimal or 0x hexadecimal, in [low, high].
   uint64_t integer(uint64_t low, uint64_t high) const;
+  double number(double low, double high) const;  // decimal, in [low, high]
+  uint64_t bytes() const;  // a whole number, or one with K, M or G (powers of 1024) behind it
   IpAddress address() const;
   MacAddress mac() const;
   std::vector<Value> list() const;

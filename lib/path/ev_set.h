@@ -76,6 +76,8 @@ class EvSet {
   // Inferred path loss: ASSUMED_BAD, replaced. A loss reported on an EV that is ASSUMED_BAD already
   // retires nothing more.
   void on_loss(EvIndex index, Time now);
+  // The loss was none: GOOD again, if nothing else has happened to it.
+  void forgive(EvIndex index);
   void deny(EvIndex index);   // also below the floor: the administrator's word is obeyed
   void allow(EvIndex index);  // GOOD, whatever it was
   void port_state(PortId port, bool up);
@@ -128,6 +130,9 @@ class EvSet {
   // Longest pause between probes of a dead EV, as a power of two of the interval: 64 ms by default,
   // soon enough after a repair, and 256 dead EVs cost 4 packets per millisecond. [D]
   static constexpr uint8_t kMaxBackoff = 6;
+
+  // One in so many of a plane's rotation may be in SKIP at once (at least one).
+  static constexpr uint16_t kMostSkipped = 8;
 
   // One ASSUMED_BAD EV. bad_ is in order of the loss: the front has been bad for longest.
   struct BadEv {

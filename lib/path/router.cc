@@ -70,8 +70,8 @@ std::string Route::describe(const Entry& entry) const {
   return plane + "hash of EV " + ev;
 }
 
-Router::Router(const config::NodeConfig& config)
-    : profile_(make_profile(config)),
+Router::Router(const config::NodeConfig& config, std::shared_ptr<const Profile> profile)
+    : profile_(profile ? std::move(profile) : make_profile(config)),
       gids_(config.gids),
       destinations_(config.destinations),
       srv6_(config.ev.encoding == config::EvEncoding::kSrv6),

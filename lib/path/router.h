@@ -41,8 +41,10 @@ class Route {
 
 class Router {
  public:
-  // `config` has been validated (load_node, parse_node).
-  explicit Router(const config::NodeConfig& config);
+  // `config` has been validated (load_node, parse_node). `profile`: a universe of EVs that nodes
+  // of one process share; null: made from the node file's ev.encoding.
+  explicit Router(const config::NodeConfig& config,
+                  std::shared_ptr<const Profile> profile = nullptr);
 
   // Universe of EVs this node sends on (by the node file's ev.encoding), made once and shared.
   std::shared_ptr<const Profile> profile() const { return profile_; }

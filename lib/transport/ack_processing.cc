@@ -48,11 +48,6 @@ Outcome Requestor::on_sack(Time now, const wire::Packet& packet, RequestorEnviro
   } else {
     trigger.psn = sack.cack_psn + sack.ack_psn_offset;
     rec = live_record(trigger.psn);
-    // It arrived before, and its resend brought nothing new: not the SACK of a resend that another
-    // SACK has overtaken.
-    if (newest_state && units == ReceivedUnits(rcvd_units_) && rec != nullptr && trigger.rtx &&
-        rec->transmissions > 1 && rec->arrived)
-      note_spurious_resend(now, *rec, env);
     // Feedback on a path counts only if it names the packet's last transmission.
     if (rec != nullptr && !ev_matches(env, rec->ev, sack.entropy)) rec = nullptr;
   }
@@ -129,8 +124,10 @@ void Requestor::take_rtt(Duration sample) {
   if (!rtt_measured_) {
     rtt_measured_ = true;
     srtt_ = min_rtt_ = sample;
+    rtt_deviation_ = sample / 2;
     return;
   }
+  rtt_deviation_ += (std::chrono::abs(sample - srtt_) - rtt_deviation_) / 4;
   srtt_ += (sample - srtt_) / 8;
   min_rtt_ = std::min(min_rtt_, sample);
 }

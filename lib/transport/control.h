@@ -18,6 +18,7 @@ struct Trigger {
   uint16_t timestamp = 0;
   bool rtx = false;
   Psn psn;
+  friend bool operator==(const Trigger&, const Trigger&) = default;
 };
 
 // A fixed-size queue: control packets are best effort, their loss is repaired like any packet's.

@@ -1,15 +1,17 @@
 // How the requestor learns that a packet is lost, and what follows: it is queued for a resend on
 // another path, congestion control is told, and, where the loss is the path's, the EV is retired.
 //
-//   SACK hole   a bit is clear in the newest SACK, and something sent later on the same EV, or
-//   later
-//               by the reorder window on any EV, has arrived (RFC 8985 per path; never a packet
-//               count, since spraying reorders by design)
+//   SACK hole   a bit is clear in the newest SACK, and something sent later has arrived: on the
+//               same EV, at once; on any EV, once it has been missing for the reorder window since
+//               a SACK first showed it so (RFC 8985; never a packet count, since spraying reorders
+//               by design)
 //   NACK        the responder, or a switch through it, says so
 //   timeout     the local ACK timeout of the oldest packet expired; counts against its retry budget
 //
-// Only evidence that came in with a SACK makes a hole a loss, never a clock alone: a peer that was
-// descheduled for a millisecond costs nothing. A silent tail is asked for by a probe (probes.cc).
+// A hole becomes a suspect by what a SACK shows, never by a clock alone, and its window runs only
+// while the peer is seen to answer: one that was descheduled for a millisecond costs nothing. A
+// silent tail is asked for by a probe (probes.cc). A path that was blamed for what turns out to
+// have arrived is forgiven.
 // Rules: doc/protocol.md, "Requestor".
 #include <algorithm>
 
@@ -28,7 +30,7 @@ constexpr Duration kTimeoutUnit = std::chrono::nanoseconds(1024);
 constexpr uint8_t kMaxTimeout = 24;
 constexpr uint8_t kRetryForEver = 25;
 constexpr uint32_t kMaxReorderSteps = 64;
-constexpr uint32_t kReorderPersist = 16;  // losses that a grown window lasts (RFC 8985)
+constexpr uint32_t kReorderPersist = 2;  // losses that a grown window lasts
 
 }  // namespace
 
@@ -51,6 +53,7 @@ bool Requestor::mark_arrived(Psn psn, Time now, RequestorEnvironment env, const 
     env.cc.on_send(rec.nominal);
     inflight_ += rec.nominal;
     ++env.counters.resends_averted;
+    forgive_path(rec, env);
     grow_reorder_window(now);
   }
   // An answer that comes sooner than any round trip is to an earlier copy.
@@ -73,25 +76,63 @@ bool Requestor::overtaken_on_ev(const PacketRecord& rec) const {
 
 void Requestor::detect_losses(Time now, const wire::SackHeader& sack, Psn bitmap_first,
                               RequestorEnvironment env) {
-  const Duration window = reorder_window();
   for (uint64_t holes = ~sack.bitmap; holes != 0; holes &= holes - 1) {
     const Psn psn = bitmap_first + __builtin_ctzll(holes);
     if (psn < una_) continue;
     if (psn >= next_psn_) break;
     PacketRecord& rec = record(psn);
     if (rec.arrived || rec.resend_queued) continue;
-    if (!overtaken_on_ev(rec)) {
-      if (newest_arrival_ <= rec.sent_at || newest_arrival_ - rec.sent_at < window) continue;
-      if (rec.suspected_at == kLongAgo) rec.suspected_at = now;
-      if (now - rec.suspected_at < window) continue;
-    }
-    ++env.counters.resent_hole;
-    if (reorder_steps_ > 1 && --reorder_persist_ == 0) {
-      --reorder_steps_;
-      reorder_persist_ = kReorderPersist;
-    }
-    declare_lost(now, psn, env, true);
+    if (overtaken_on_ev(rec) || look_missing(now, psn)) declare_hole(now, psn, env);
   }
+}
+
+// A SACK shows the packet missing. True: for long enough. Else its window runs.
+bool Requestor::look_missing(Time now, Psn psn) {
+  PacketRecord& rec = record(psn);
+  if (newest_arrival_ <= rec.sent_at) return false;  // nothing sent later has arrived
+  if (rec.suspected_at == kLongAgo) {
+    rec.suspected_at = now;
+    if (psn > newest_suspect_ || newest_suspect_ < una_) newest_suspect_ = psn;
+  }
+  const Time due = rec.suspected_at + patience();
+  if (now >= due) return true;
+  overdue_deadline_ = std::min(overdue_deadline_, due);
+  return false;
+}
+
+// How long a suspect is waited for. Round trips that vary tell of a host that loses its core now
+// and then, whose planes lie apart by far more than a network's paths do. [D]
+Duration Requestor::patience() const { return std::max(reorder_window(), 2 * rtt_deviation_); }
+
+// The newest packet known to have arrived is a round trip old at most, or nothing was sent since.
+bool Requestor::peer_answers(Time now) const {
+  return last_sent_ <= newest_arrival_ || now - newest_arrival_ <= srtt_ + 2 * patience();
+}
+
+// The windows of suspects that no further SACK has shown missing.
+void Requestor::check_overdue(Time now, RequestorEnvironment env) {
+  if (now < overdue_deadline_) return;
+  overdue_deadline_ = kNever;
+  if (!peer_answers(now)) return;  // its next SACK, or the probe's answer, goes on with it
+  const Psn last = newest_suspect_;
+  for (Psn psn = una_; psn <= last && psn < next_psn_; ++psn) {
+    const PacketRecord& rec = record(psn);
+    if (rec.arrived || rec.resend_queued || rec.suspected_at == kLongAgo) continue;
+    const Time due = rec.suspected_at + patience();
+    if (now >= due)
+      declare_hole(now, psn, env);
+    else
+      overdue_deadline_ = std::min(overdue_deadline_, due);
+  }
+}
+
+void Requestor::declare_hole(Time now, Psn psn, RequestorEnvironment env) {
+  ++env.counters.resent_hole;
+  if (reorder_steps_ > 1 && --reorder_persist_ == 0) {
+    --reorder_steps_;
+    reorder_persist_ = kReorderPersist;
+  }
+  declare_lost(now, psn, env, true);
 }
 
 void Requestor::declare_lost(Time now, Psn psn, RequestorEnvironment env, bool penalize_path) {
@@ -100,7 +141,15 @@ void Requestor::declare_lost(Time now, Psn psn, RequestorEnvironment env, bool p
   queue_resend(psn);
   inflight_ -= rec.nominal;
   env.cc.on_loss(now, rec.nominal);
-  if (penalize_path) env.evs.on_loss(rec.ev, now);
+  if (!penalize_path) return;
+  rec.blamed = rec.ev;
+  env.evs.on_loss(rec.ev, now);
+}
+
+// What it was retired for had arrived.
+void Requestor::forgive_path(PacketRecord& rec, RequestorEnvironment env) {
+  if (rec.blamed != path::kNoEv) env.evs.forgive(rec.blamed);
+  rec.blamed = path::kNoEv;
 }
 
 // Restarts every packet's count of attempts, and the clock of the oldest.
@@ -113,6 +162,7 @@ void Requestor::note_spurious_resend(Time now, PacketRecord& rec, RequestorEnvir
   if (rec.spurious) return;
   rec.spurious = true;
   ++env.counters.spurious_resends;
+  forgive_path(rec, env);
   grow_reorder_window(now);
 }
 
@@ -231,8 +281,10 @@ Outcome Requestor::on_nack(Time now, const wire::Packet& packet, RequestorEnviro
   }
   const std::optional<Duration> rtt = rtt_sample(now, rec, trigger);
   if (rtt) take_rtt(*rtt);
-  // The NACK itself got through, and so did the packet's headers: its send time is evidence.
-  note_arrival(rec.ev, rec.send_order, rec.sent_at);
+  // The packet's headers got through, and so its send time is evidence; but not of a trimmed one,
+  // which overtook what waits in the very queue that was too long for it.
+  if (reason != NackReason::kTrimmed && reason != NackReason::kTrimmedLastHop)
+    note_arrival(rec.ev, rec.send_order, rec.sent_at);
   env.cc.on_nack(now, rec.nominal, reason, rtt);
   inflight_ -= rec.nominal;
   if (reason == NackReason::kTrimmed) env.evs.on_trimmed(rec.ev);

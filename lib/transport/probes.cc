@@ -1,6 +1,6 @@
 // Reliability probes: what a requestor asks when acknowledgements do not come by themselves.
 //
-//   tail         packets are in flight and nothing has been heard for a few RTTs; repeated at
+//   tail         packets are in flight and an answer is overdue; repeated at
 //                doubling intervals up to the local ACK timeout
 //   missing ACK  a message has wholly arrived and its transport ACK has not; repeated every local
 //                ACK timeout, each an attempt of the retry budget [D]
@@ -17,9 +17,6 @@ namespace softmrc::transport {
 
 namespace {
 
-constexpr int kSilentRtts = 3;  // before the first tail probe
-constexpr Duration kMinSilence =
-    std::chrono::microseconds(50);  // a worker's loop may take this long
 constexpr Duration kEvProbeGap = std::chrono::microseconds(20);  // between two EV probes of a QP
 constexpr int kProbePatienceRtts = 8;
 constexpr Duration kMinProbePatience = std::chrono::milliseconds(2);
@@ -32,12 +29,14 @@ bool Requestor::ack_missing() const {
   return wholly_sent && queue_->at(acked_).last_psn < una_;
 }
 
+// An answer that is not there by now is overdue.
+Duration Requestor::silence() const { return srtt_ + patience(); }
+
 Time Requestor::tail_probe_deadline() const {
   if (!running_ || failure_ || tail_probe_wanted_) return kNever;
   if (!outstanding()) return ack_probe_deadline();
-  const Duration patience = std::max(kSilentRtts * srtt_, kMinSilence);
   const Time tail = last_activity_ +
-                    std::min(patience * (1 << std::min<int>(tail_probes_, 20)), timeout_after(0));
+                    std::min(silence() * (1 << std::min<int>(tail_probes_, 20)), timeout_after(0));
   return std::min(tail, ack_probe_deadline());
 }
 
@@ -45,8 +44,7 @@ Time Requestor::tail_probe_deadline() const {
 Time Requestor::ack_probe_deadline() const {
   if (ack_missing_since_ == kNever) return kNever;
   const Duration timeout = timeout_after(0);
-  const Duration patience = std::max(kSilentRtts * srtt_, kMinSilence);
-  return ack_missing_since_ + (ack_probe_attempts_ == 0 ? std::min(patience, timeout) : timeout);
+  return ack_missing_since_ + (ack_probe_attempts_ == 0 ? std::min(silence(), timeout) : timeout);
 }
 
 void Requestor::note_ack_missing(Time now) {
@@ -62,8 +60,8 @@ Time Requestor::deadline(const RequestorEnvironment& env) const {
   Time ev_probe = ev_probe_wanted_ ? kNever : env.evs.next_probe();
   if (ev_probe != kNever) ev_probe = std::max(ev_probe, last_ev_probe_ + kEvProbeGap);
   if (ev_probes_out_ > 0) probe_expiry = oldest_ev_probe_ + probe_patience();
-  return std::min(
-      {timeout_deadline_, stall_deadline_, tail_probe_deadline(), ev_probe, probe_expiry});
+  return std::min({timeout_deadline_, stall_deadline_, overdue_deadline_, tail_probe_deadline(),
+                   ev_probe, probe_expiry});
 }
 
 Duration Requestor::probe_patience() const {
@@ -75,6 +73,7 @@ void Requestor::on_timer(Time now, RequestorEnvironment env) {
   check_timeouts(now, env);
   check_stall(now);
   if (failure_) return;
+  check_overdue(now, env);
   expire_probes(now, env);
   if (env.evs.next_probe() <= now && now - last_ev_probe_ >= kEvProbeGap) ev_probe_wanted_ = true;
   if (now < tail_probe_deadline()) return;
@@ -87,6 +86,7 @@ void Requestor::on_timer(Time now, RequestorEnvironment env) {
     ++ack_probe_attempts_;
   }
   tail_probe_wanted_ = true;
+  if (tail_probes_ < UINT8_MAX) ++tail_probes_;
 }
 
 bool Requestor::next_probe(Time now, path::PortMask room, RequestorEnvironment env,
@@ -115,7 +115,6 @@ bool Requestor::next_probe(Time now, path::PortMask room, RequestorEnvironment e
   } else {
     tail_probe_wanted_ = false;
     last_activity_ = now;
-    if (tail_probes_ < UINT8_MAX) ++tail_probes_;
   }
 
   wire::Bth& bth = out.headers.bth;

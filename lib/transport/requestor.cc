@@ -16,7 +16,8 @@ Requestor::Requestor(Qpn local, SendQueue* queue, Duration base_rtt)
       src_context_(static_cast<uint16_t>(local.value())),
       base_rtt_(base_rtt),
       srtt_(base_rtt),
-      min_rtt_(base_rtt) {
+      min_rtt_(base_rtt),
+      rtt_deviation_(base_rtt / 2) {
   // A queue that an earlier QP has used goes on from where that left it.
   if (queue_ != nullptr) started_ = acked_ = finished_ = queue_->freed();
 }
@@ -33,7 +34,7 @@ void Requestor::start(const QpAttributes& attributes) {
   timeout_ = attributes.timeout;
   retry_linear_ = attributes.retry_linear;
   retry_exponential_ = attributes.retry_exponential;
-  next_psn_ = una_ = attributes.sq_psn;
+  next_psn_ = una_ = newest_suspect_ = attributes.sq_psn;
 }
 
 void Requestor::stop(RequestorEnvironment env) {
@@ -42,7 +43,7 @@ void Requestor::stop(RequestorEnvironment env) {
   env.cc.forget(inflight_);
   inflight_ = 0;
   resend_head_ = resend_tail_ = 0;
-  timeout_deadline_ = kNever;
+  timeout_deadline_ = overdue_deadline_ = kNever;
   tail_probe_wanted_ = ev_probe_wanted_ = false;
   for (Probe& probe : probes_) probe = Probe{};
 }
@@ -243,6 +244,9 @@ bool Requestor::next_data(Time now, path::PortMask room, RequestorEnvironment en
     note_sent(now, *rec, env, out);
     out.ev = ev;
     ++env.counters.data_resent;
+    // With nothing behind it no later packet would show that this one is missing too: a probe does,
+    // a round trip sooner than silence would. [D]
+    if (resend_head_ == resend_tail_ && !new_packet_allowed()) tail_probe_wanted_ = true;
     return true;
   }
 
@@ -328,6 +332,8 @@ void Requestor::fail_oldest(RequestStatus status) {
 // RFC 8985 takes a quarter of the smallest RTT. Between hosts the smallest is a lucky packet's: a
 // receiver that lost its core between two planes delivers one plane's packets late by far more,
 // and the smoothed RTT has seen that. In a network of switches the two are nearly the same. [D]
-Duration Requestor::reorder_window() const { return std::min(srtt_ / 4 * reorder_steps_, srtt_); }
+Duration Requestor::reorder_window() const {
+  return std::min(srtt_ / 16 * (reorder_steps_ + 2), srtt_);
+}
 
 }  // namespace softmrc::transport

@@ -50,8 +50,9 @@ struct PacketRecord {
   bool arrived : 1 = false;
   bool resend_queued : 1 = false;
   bool spurious : 1 = false;  // its resend was not needed, and that has been counted
-  uint32_t epoch = 0;
-  Time suspected_at = kLongAgo;  // when a SACK first showed it overdue; kLongAgo: not yet
+  uint16_t epoch = 0;
+  path::EvIndex blamed = path::kNoEv;  // retired for the loss of an earlier transmission
+  Time suspected_at = kLongAgo;        // when a SACK first showed it missing behind a later packet
 };
 static_assert(sizeof(PacketRecord) == 40, "one record per packet in the window");
 
@@ -142,6 +143,7 @@ class Requestor {
   Duration smoothed_rtt() const { return srtt_; }
   Duration min_rtt() const { return min_rtt_; }
   Duration reorder_window() const;
+  Duration patience() const;  // from a packet's first suspicion to its loss
 
  private:
   struct Failure {
@@ -183,7 +185,12 @@ class Requestor {
   bool overtaken_on_ev(const PacketRecord& rec) const;
   void detect_losses(Time now, const wire::SackHeader& sack, Psn bitmap_first,
                      RequestorEnvironment env);
+  bool look_missing(Time now, Psn psn);
+  void check_overdue(Time now, RequestorEnvironment env);
+  bool peer_answers(Time now) const;
+  void declare_hole(Time now, Psn psn, RequestorEnvironment env);
   void declare_lost(Time now, Psn psn, RequestorEnvironment env, bool penalize_path);
+  void forgive_path(PacketRecord& rec, RequestorEnvironment env);
   void note_progress(Time now);
   void note_spurious_resend(Time now, PacketRecord& rec, RequestorEnvironment env);
   void grow_reorder_window(Time now);
@@ -210,6 +217,7 @@ class Requestor {
   bool ev_matches(const RequestorEnvironment& env, path::EvIndex index, Ev reflected) const;
 
   // probes.cc
+  Duration silence() const;
   Time tail_probe_deadline() const;
   bool ack_missing() const;
   void note_ack_missing(Time now);
@@ -257,11 +265,13 @@ class Requestor {
   uint64_t nominal_new_sent_ = 0;  // distinct data, nominal bytes
   uint32_t rcvd_units_ = 0;        // largest rcvd_bytes seen (256-byte units, 24 bits)
 
-  Duration base_rtt_;  // configured
-  Duration srtt_, min_rtt_;
+  Duration base_rtt_;                        // configured
+  Duration srtt_, min_rtt_, rtt_deviation_;  // as RFC 6298 smooths them
   bool rtt_measured_ = false;
   uint32_t reorder_steps_ = 1;  // reorder window in quarters of the smallest RTT
   Time last_reorder_step_ = kLongAgo;
+  Time overdue_deadline_ = kNever;  // never later than the first suspected packet's
+  Psn newest_suspect_;              // no later one is suspected
   uint32_t reorder_persist_ = 0;    // losses until the window shrinks by a step
   Time newest_arrival_ = kLongAgo;  // send time of the newest thing known to have got through
   Time last_sent_ = kLongAgo;       // last data packet
@@ -269,7 +279,7 @@ class Requestor {
   Time timeout_deadline_ = kNever;  // never later than the oldest packet's
   Time timeout_base_ = kLongAgo;    // last progress or expiry
   uint8_t timeout_ = 0, retry_linear_ = 0, retry_exponential_ = 0;
-  uint32_t progress_epoch_ = 0;
+  uint16_t progress_epoch_ = 0;
   Time stall_deadline_ = kNever;  // kNever: not stalled
   uint32_t stall_attempts_ = 0;
   Time last_nack_attempt_ = kLongAgo;

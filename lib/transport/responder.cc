@@ -27,6 +27,10 @@ enum : uint8_t {
 // acknowledged often enough too.
 constexpr uint32_t kMinSackBytes = 1024;
 constexpr int32_t kBitmapBits = 64;
+// While a hole is open the requestor waits for news of each packet that a SACK has shown missing.
+// In the midst of traffic the next SACKs bring it; when data stops coming, every window of the
+// bitmap is shown once more, this part of the reorder window apart. [D]
+constexpr int kHaste = 4;
 
 Trigger trigger_of(const wire::Packet& packet) {
   Trigger t;
@@ -113,6 +117,7 @@ Outcome Responder::on_data(Time now, const wire::Packet& packet, Memory& memory)
   stashed_immediates_ += with_immediate;
   rcvd_bytes_ += wire::nominal_size(packet.transport, length);
   ++out_of_order_;
+  news_ = true;
   if (bth.psn - highest_ > 1) hole_reported_ = false;  // a new hole has a window of its own
   if (bth.psn > highest_) highest_ = bth.psn;
   while (highest_ > cack_ && arrived(cack_ + 1)) {
@@ -255,17 +260,23 @@ void Responder::fail(wire::Syndrome syndrome) {
 void Responder::end_of_burst(Time now) {
   if (hole_open()) {
     if (hole_deadline_ == kNever && !hole_reported_) hole_deadline_ = now + config_.reorder_window;
+    if (news_) {
+      windows_shown_ = 0;
+      news_deadline_ = now + config_.reorder_window / kHaste;
+    }
   } else {
-    hole_deadline_ = kNever;
+    hole_deadline_ = news_deadline_ = kNever;
     hole_reported_ = false;
   }
+  news_ = false;
   if (sack_now_ || bytes_since_sack_ > config_.sack_threshold) sack_due_ = true;
   if (ack_now_ || (ack_pending_ && sack_due_)) ack_due_ = true;
 }
 
 void Responder::on_timer(Time now) {
-  if (now < hole_deadline_) return;
-  hole_deadline_ = kNever;
+  if (now < deadline()) return;
+  if (now >= hole_deadline_) hole_deadline_ = kNever;
+  if (now >= news_deadline_) news_deadline_ = now + config_.reorder_window / kHaste;
   if (hole_open()) sack_due_ = true;
   if (ack_pending_) ack_due_ = true;
 }
@@ -279,14 +290,18 @@ uint32_t Responder::rcvd_bytes_units() const {
   return static_cast<uint32_t>((rcvd_bytes_ + 255) / 256) & 0xFFFFFF;
 }
 
+int32_t Responder::bitmap_windows() const {
+  return std::max((highest_ - cack_ + kBitmapBits - 1) / kBitmapBits, 1);
+}
+
 void Responder::fill_bitmap(wire::SackHeader& sack) {
   const int32_t span = highest_ - cack_;
   int32_t offset = 1;
   if (span > kBitmapBits) {
     // More in doubt than one bitmap shows: successive SACKs rotate over [cack + 1, highest], the
     // last window ending at the newest PSN.
-    const int32_t windows = (span + kBitmapBits - 1) / kBitmapBits;
-    const int32_t shown = static_cast<int32_t>(rotation_++ % static_cast<uint32_t>(windows));
+    const auto windows = static_cast<uint32_t>(bitmap_windows());
+    const auto shown = static_cast<int32_t>(rotation_++ % windows);
     offset = std::min(1 + shown * kBitmapBits, span - kBitmapBits + 1);
   }
   sack.sack_offset = static_cast<int16_t>(offset);
@@ -354,22 +369,26 @@ Responder::Output Responder::take_output(Qpn local, Qpn remote) {
     sack.ack_psn_offset = static_cast<int16_t>(reply.id);
     sack.mark = reply.mark;
   } else {
+    // The mark of the very packet that asked for a SACK answers it too.
+    bool answers_newest = true;
     if (!marked_.empty()) {
       trigger = marked_.front().trigger;
       sack.mark = marked_.front().mark;
       marked_.pop();
-      if (marked_.empty() && trigger.psn == newest_.psn) sack_due_ = sack_now_ = false;
-    } else {
+      answers_newest = marked_.empty() && trigger == newest_;
+    }
+    if (answers_newest) {
       sack_due_ = sack_now_ = false;
+      newest_.rtx = false;  // a SACK that a timer brings later was triggered by no retransmission
     }
     const int32_t offset = trigger.psn - cack_;
     sack.ack_psn_offset = static_cast<int16_t>(std::clamp<int32_t>(offset, INT16_MIN, INT16_MAX));
   }
   // Any SACK reports the whole state, so it serves whoever asked for one.
   bytes_since_sack_ = 0;
-  newest_.rtx = false;  // a SACK that a timer brings later was triggered by no retransmission
   hole_deadline_ = kNever;
   hole_reported_ = hole_open();
+  if (++windows_shown_ >= bitmap_windows()) news_deadline_ = kNever;
   bth.opcode = Opcode::kSack;
   bth.psn = cack_;
   bth.rtx = trigger.rtx;

@@ -79,7 +79,7 @@ class Responder {
   // The receive burst is over, or the timer fired: does anything have to leave?
   void end_of_burst(Time now);
   void on_timer(Time now);
-  Time deadline() const { return hole_deadline_; }
+  Time deadline() const { return std::min(hole_deadline_, news_deadline_); }
 
   // Control output, taken one by one. SACKs and ACKs are built from the state at that moment.
   bool has_output() const;
@@ -109,6 +109,7 @@ class Responder {
   wire::Outcome want_nack(const wire::Packet& packet, wire::NackReason reason,
                           wire::Outcome outcome);
   bool hole_open() const { return highest_ > cack_; }
+  int32_t bitmap_windows() const;  // to show everything from cack_ to highest_
   void fill_bitmap(wire::SackHeader& sack);
   void fill_receiver_state(wire::SackHeader& sack);
 
@@ -161,7 +162,11 @@ class Responder {
   Trigger newest_;  // what the next SACK reflects
   Time hole_deadline_ = kNever;
   bool hole_reported_ = false;  // a SACK has left since the hole opened
-  uint32_t rotation_ = 0;       // window of the bitmap the next SACK shows
+  bool news_ = false;           // new data in this burst
+  Time news_deadline_ =
+      kNever;                  // a hole is open, and not every window of the bitmap shows the news
+  int32_t windows_shown_ = 0;  // since the last news
+  uint32_t rotation_ = 0;      // window of the bitmap the next SACK shows
 
   struct ProbeReply {
     Trigger trigger;

@@ -1,29 +1,10 @@
-// The QP's state machine, printed and compared, and what each state does with packets.
-#include <sstream>
-
+// What each state of a QP does with packets and control calls. Its table: snapshot_test.cc.
 #include "pair.h"
 
 using namespace softmrc;
 using namespace softmrc::test;
 using transport::QpState;
 using wire::Outcome;
-
-TEST_CASE("the transition table is the one documented") {
-  std::ostringstream table;
-  for (int from = 0; from < static_cast<int>(transport::kQpStates); ++from) {
-    table << name(static_cast<QpState>(from)) << ":";
-    for (int to = 0; to < static_cast<int>(transport::kQpStates); ++to)
-      if (find_transition(static_cast<QpState>(from), static_cast<QpState>(to)) != nullptr)
-        table << " " << name(static_cast<QpState>(to));
-    table << "\n";
-  }
-  CHECK(table.str() ==
-        "RESET: RESET INIT ERROR\n"
-        "INIT: RESET INIT RTR ERROR\n"
-        "RTR: RESET RTS ERROR\n"
-        "RTS: RESET RTS ERROR\n"
-        "ERROR: RESET ERROR\n");
-}
 
 TEST_CASE("illegal transitions are refused with a reason") {
   Pair pair;

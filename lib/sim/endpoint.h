@@ -1,0 +1,65 @@
+// What a simulated host runs: a transport that carries the messages of channels. A channel is one
+// direction between two hosts; what it moves is bytes [offset, offset + length) of the sender's
+// source to the same place in the receiver's region.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/port.h"
+
+namespace softmrc::sim {
+
+struct Message {
+  uint64_t id = 0;  // given back; messages of a channel end in the order they were posted
+  uint64_t offset = 0;
+  uint32_t length = 0;
+  bool notify = false;  // the receiver is told when it is complete (a write with immediate)
+  uint32_t immediate = 0;
+};
+
+// One direction of traffic, and what is known of it.
+struct Channel {
+  HostId source = 0, destination = 0;
+  uint64_t region_bytes = 0;
+  // Stored payload (chaos, wire mode): else addresses stand for bytes, and placement is checked by
+  // them alone.
+  std::vector<uint8_t> source_bytes, placed_bytes;
+
+  uint64_t delivered = 0;  // payload bytes placed at the receiver, each once
+  uint64_t misplaced = 0;  // packets that came with another's payload: must stay 0
+  uint64_t sent_done = 0;  // messages completed at the sender
+  uint64_t failed = 0;     // messages that ended in an error
+  uint64_t notified = 0;   // at the receiver
+};
+
+// Told of what ends; `channel` is the number in the run's list.
+class Traffic {
+ public:
+  virtual void sent(uint32_t channel, uint64_t id, bool ok) = 0;
+  virtual void notified(uint32_t channel, uint32_t immediate) = 0;
+  virtual void broken(uint32_t channel, const char* cause) = 0;  // an end of it went to ERROR
+
+ protected:
+  ~Traffic() = default;
+};
+
+class Endpoint : public Node {
+ public:
+  virtual ~Endpoint() = default;
+  // False: the send queue is full; ask again when a message has ended.
+  virtual bool post(uint32_t channel, const Message& message) = 0;
+  virtual void wake(Time now) = 0;                     // its Event of kind kHostWake came due
+  virtual void set_port(uint32_t plane, bool up) = 0;  // as its own NIC notices
+  // Neither sends nor takes anything until the same is called with false.
+  virtual void stall(bool stalled) = 0;
+};
+
+// A host's wake-up event knows whose it is.
+struct HostWake : Event {
+  explicit HostWake(Endpoint* e) : Event(EventKind::kHostWake), endpoint(e) {}
+  Endpoint* endpoint;
+};
+
+}  // namespace softmrc::sim

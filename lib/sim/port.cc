@@ -1,0 +1,111 @@
+#include "sim/port.h"
+
+#include <algorithm>
+
+#include "sim/wire_mode.h"
+
+namespace softmrc::sim {
+
+void Port::enqueue(World& world, Packet* packet) {
+  if (!up_) return world.drop(packet, &FabricCounters::drop_link, "link down");
+  if (!admit(world, packet)) return world.drop(packet, &FabricCounters::drop_queue, "queue full");
+  if (packet->control) {
+    control_bytes_ += packet->bytes;
+    control_.push(packet);
+  } else {
+    data_bytes_ += packet->bytes;
+    data_.push(packet);
+  }
+  ++waiting_;
+  if (scheduled()) return;
+  if (free_at_ <= world.now())
+    start(world);
+  else
+    world.events.schedule(*this, free_at_);
+}
+
+// Room in its queue, if need be without its payload.
+bool Port::admit(World& world, Packet* packet) {
+  if (!packet->control && data_bytes_ + packet->bytes > profile_->queue_bytes) {
+    const wire::TrafficClasses& classes = profile_->classes;
+    const bool trimmable =
+        packet->dscp == classes.trimmable || packet->dscp == classes.trimmable_retx;
+    if (profile_->trim_bytes == 0 || !trimmable) return false;
+    trim(world, *packet);
+  }
+  return !packet->control || control_bytes_ + packet->bytes <= profile_->control_queue_bytes;
+}
+
+void Port::trim(World& world, Packet& packet) {
+  ++world.counters.trimmed;
+  const wire::TrafficClasses& classes = profile_->classes;
+  packet.trimmed = packet.control = true;
+  packet.dscp = profile_->last_hop ? classes.trimmed_lasthop : classes.trimmed;
+  packet.bytes = std::min(packet.bytes, profile_->trim_bytes);
+  if (world.wire_mode) trim_frame(packet, profile_->trim_bytes, profile_->trim_rewrites_lengths);
+  world.note("trimmed", packet);
+}
+
+void Port::sent(World& world) {
+  if (waiting_ > 0) start(world);
+  owner_->port_free(*this);
+}
+
+void Port::start(World& world) {
+  Packet* packet;
+  if (!control_.empty()) {
+    packet = control_.pop();
+    control_bytes_ -= packet->bytes;
+  } else {
+    // [D] RED on the depth found when the packet leaves: the newest the network can say.
+    const uint32_t depth = data_bytes_;
+    packet = data_.pop();
+    data_bytes_ -= packet->bytes;
+    const PortProfile& p = *profile_;
+    if (p.ecn_high != 0 && depth > p.ecn_low && packet->ecn == wire::Ecn::kEct0 &&
+        (depth >= p.ecn_high ||
+         world.random.chance(static_cast<double>(depth - p.ecn_low) / (p.ecn_high - p.ecn_low)))) {
+      packet->ecn = wire::Ecn::kCe;
+      ++world.counters.marked;
+      if (world.wire_mode) encode_outermost(*packet);
+    }
+  }
+  --waiting_;
+  bytes_sent_ += packet->bytes;
+  uint64_t rate = profile_->rate_mbps;
+  if (fault_)
+    rate = std::max<uint64_t>(
+        static_cast<uint64_t>(static_cast<double>(rate) * fault_->rate_factor), 1);
+  const uint64_t work = uint64_t{packet->bytes} * 8'000 + remainder_;
+  remainder_ = work % rate;
+  free_at_ = world.now() + Duration(static_cast<int64_t>(work / rate));
+  if (waiting_ > 0 || report_each_) world.events.schedule(*this, free_at_);
+  put_on_link(world, packet, free_at_ + profile_->delay);
+}
+
+void Port::put_on_link(World& world, Packet* packet, Time end) {
+  if (!up_) return world.drop(packet, &FabricCounters::drop_link, "link down");
+  packet->to = to_;
+  packet->to_port = to_port_;
+  if (fault_) {
+    if (fault_->loss > 0 && world.random.chance(fault_->loss))
+      return world.drop(packet, &FabricCounters::drop_loss, "lost");
+    if (fault_->corruption > 0 && world.random.chance(fault_->corruption)) {
+      ++world.counters.corrupted;
+      packet->corrupt = true;
+      if (world.wire_mode) corrupt_frame(*packet, world.random);
+    }
+    if (fault_->duplication > 0 && world.random.chance(fault_->duplication)) {
+      ++world.counters.duplicated;
+      Packet* copy = clone(world.packets, *packet);
+      world.events.schedule(*copy, end);
+    }
+    if (fault_->delay_chance > 0 && world.random.chance(fault_->delay_chance)) {
+      ++world.counters.delayed;
+      end += Duration(world.random.below(static_cast<uint32_t>(fault_->delay_most.count()) + 1));
+    }
+  }
+  world.events.schedule(*packet, end);
+}
+
+}  // namespace softmrc::sim

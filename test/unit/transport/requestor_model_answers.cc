@@ -1,0 +1,177 @@
+// The requestor's model: what SACKs, NACKs and transport ACKs, and lies, must lead to.
+#include "requestor_model.h"
+#include "transport/destination_group.h"
+
+namespace softmrc::test {
+
+using transport::CoreCounters;
+using transport::TxPacket;
+using wire::Opcode;
+using wire::Outcome;
+
+void RequestorModel::deliver(const Answer& answer) {
+  switch (answer.packet.transport.bth.opcode) {
+    case Opcode::kSack:
+      return deliver_sack(answer);
+    case Opcode::kNack:
+      return deliver_nack(answer);
+    default:
+      return deliver_ack(answer);
+  }
+}
+
+void RequestorModel::learn(int64_t at, size_t& sure, size_t& unsure) {
+  Record& r = record(at);
+  if (r.arrived) return;
+  r.arrived = true;
+  sure += r.queued;
+  unsure += unsure_.erase(at);
+  r.queued = false;
+  for (const Transmission& t : r.sent) evidence(t.order);
+}
+
+void RequestorModel::deliver_sack(const Answer& a) {
+  const CoreCounters before = solo_.counters();
+  const bool newest = a.units >= units_ && a.at - una_ >= -1;
+  size_t sure = 0, unsure = 0;
+  REQUIRE(solo_.feed(a.packet) == Outcome::accepted_sack);
+  for (int64_t at = una_; at <= a.at; ++at) learn(at, sure, unsure);
+  for (const int64_t at : a.shown) learn(at, sure, unsure);
+  if (a.of.at < 0) evidence(a.of.sent.order);
+  units_ = std::max(units_, a.units);
+  after_arrivals(a.at, before, sure, unsure);
+  if (shape_.dynamic_mpr && newest)
+    window_ = std::get<wire::SackHeader>(a.packet.transport.body).mpr * 128;
+
+  // Which of the holes it shows may count as losses, and which must: something sent later on the
+  // same path has arrived, on a path that has always kept order.
+  std::set<int64_t> may;
+  size_t must = 0;
+  for (int64_t at = std::max(a.shown_from, una_); at < a.shown_from + 64 && at < next(); ++at) {
+    const Record& r = record(at);
+    if (r.arrived || r.queued || r.sent.back().order >= newest_evidence_) continue;
+    may.insert(at);
+    must += overtaken(r) && !unsure_.contains(at);
+  }
+  const size_t lost = solo_.counters().resent_hole - before.resent_hole;
+  if (!newest || una_ == next()) REQUIRE(lost == 0);
+  REQUIRE(lost <= may.size());
+  const bool kept_order =
+      solo_.counters().resends_averted == 0 && solo_.counters().spurious_resends == 0;
+  if (newest && kept_order) REQUIRE(lost >= must);
+  if (lost == 0) return;
+  unsure_.merge(may);
+  unsure_count_ += lost;
+  if (unsure_count_ < unsure_.size()) return;
+  for (const int64_t at : unsure_) record(at).queued = true;
+  unsure_.clear();
+  unsure_count_ = 0;
+}
+
+bool RequestorModel::overtaken(const Record& r) {
+  if (r.sent.size() != 1) return false;
+  for (int64_t at = una_; at < next(); ++at) {
+    const Record& other = record(at);
+    if (other.arrived && other.sent.size() == 1 && other.sent[0].ev == r.sent[0].ev &&
+        other.sent[0].order > r.sent[0].order)
+      return true;
+  }
+  return false;
+}
+
+// Una, and the queue: what arrived while it waited for its resend is not resent.
+void RequestorModel::after_arrivals(int64_t cack, const CoreCounters& before, size_t sure,
+                                    size_t unsure) {
+  una_ = std::max(una_, cack + 1);
+  const size_t averted = solo_.counters().resends_averted - before.resends_averted;
+  REQUIRE(averted >= sure);
+  REQUIRE(averted - sure <= std::min(unsure, unsure_count_));
+  unsure_count_ -= averted - sure;
+  if (unsure_count_ == 0) unsure_.clear();
+  if (una_ != next()) return;
+  // Nothing outstanding: rounding is settled.
+  since_idle_ = 0;
+  units_ = units_idle_ = static_cast<uint32_t>((sent_bytes_ + 255) / 256);
+}
+
+void RequestorModel::deliver_nack(const Answer& a) {
+  if (unsure_.contains(a.at)) return;  // can't tell
+  const auto& n = std::get<wire::NackHeader>(a.packet.transport.body);
+  Record& r = record(a.at);
+  const Transmission& last = r.sent.back();
+  const bool old = solo_.now - last.sent_at > 4ms;  // the timestamp may have wrapped
+  const bool names_last = n.entropy == last.ev &&
+                          (n.tx_timestamp == 0 || old || n.tx_timestamp == timestamp(last.sent_at));
+  const bool true_one = !r.arrived && !r.queued && names_last;
+  REQUIRE(solo_.feed(a.packet) == (true_one ? Outcome::accepted_nack : Outcome::drop_stale));
+  if (!true_one) return;
+  r.queued = true;
+  evidence(last.order);
+}
+
+void RequestorModel::deliver_ack(const Answer& a) {
+  const CoreCounters before = solo_.counters();
+  bool news = false;
+  size_t sure = 0, unsure = 0;
+  // The requests it ends have all been sent, and it ends those before them too.
+  const bool stale = done_ == started() || a.at < requests_[done_].first;
+  if (!stale)
+    for (int64_t at = una_; at <= a.at; ++at) learn(at, sure, unsure);
+  for (; !stale && done_ < requests_.size() && requests_[done_].last <= a.at; ++done_) {
+    news = true;
+    acked_immediates_ += requests_[done_].immediate.has_value();
+    if (requests_[done_].signaled) expected_.push_back(requests_[done_].wr_id);
+  }
+  REQUIRE(solo_.feed(a.packet) == (news ? Outcome::accepted_ack : Outcome::drop_stale));
+  if (!stale) after_arrivals(a.at, before, sure, unsure);
+}
+
+// Answers that can't be: nothing changes.
+void RequestorModel::lie() {
+  const int64_t inflight = solo_.qp().requestor.inflight();
+  const uint64_t resent = solo_.counters().resent_hole;
+  wire::Packet p = solo_.packet(Opcode::kSack, psn(next()));
+  auto& s = std::get<wire::SackHeader>(p.transport.body);
+  s.cack_psn = psn(next() + random_.below(1000));
+  REQUIRE(solo_.feed(p) == Outcome::drop_stale);
+  s.cack_psn = psn(una_ - 1);
+  s.rcvd_bytes = ((sent_bytes_ + 255) / 256 + 1 + random_.below(1000)) & 0xFFFFFF;
+  REQUIRE(solo_.feed(p) == Outcome::drop_bad_value);
+  s.rcvd_bytes = units_ & 0xFFFFFF;
+  s.sack_offset = static_cast<int16_t>(next() - una_ - random_.below(60));
+  s.bitmap = uint64_t{1} << 63;
+  REQUIRE(solo_.feed(p) == Outcome::drop_bad_value);
+  s.bitmap = 0;
+  s.mark = wire::PathMark::kReserved;
+  REQUIRE(solo_.feed(p) == Outcome::drop_bad_value);
+  REQUIRE(solo_.feed(solo_.packet(Opcode::kAck, psn(next()))) == Outcome::drop_stale);
+  p = solo_.packet(Opcode::kNack, psn(next()));
+  std::get<wire::NackHeader>(p.transport.body).reason = 0x19;
+  REQUIRE(solo_.feed(p) == Outcome::drop_stale);
+  REQUIRE(solo_.qp().requestor.inflight() == inflight);
+  REQUIRE(solo_.counters().resent_hole == resent);
+}
+
+void RequestorModel::check() {
+  const transport::Requestor& requestor = solo_.qp().requestor;
+  REQUIRE(requestor.unacked() - psn(una_) == 0);
+  REQUIRE(requestor.next_psn() - psn(next()) == 0);
+  REQUIRE(requestor.inflight() == solo_.qp().group->controller->inflight());
+  if (unsure_count_ == 0) {
+    int64_t inflight = since_idle_ - int64_t{256} * (units_ - units_idle_);
+    for (int64_t at = una_; at < next(); ++at)
+      if (record(at).queued) inflight -= record(at).nominal;
+    REQUIRE(requestor.inflight() == inflight);
+  }
+  const auto& sends = solo_.local.events.sends;
+  REQUIRE(sends.size() == expected_.size());
+  for (; compared_ < sends.size(); ++compared_) {
+    REQUIRE(sends[compared_].wr_id == expected_[compared_]);
+    REQUIRE(sends[compared_].status == RequestStatus::kSuccess);
+  }
+  REQUIRE(solo_.local.events.failures.empty());
+  // Whoever has something outstanding wakes up by itself.
+  if (una_ != next()) REQUIRE(solo_.core().next_deadline() != kNever);
+}
+
+}  // namespace softmrc::test

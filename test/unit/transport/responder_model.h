@@ -1,0 +1,140 @@
+// A slow and obvious model of a responder: a set of the positions that have arrived. Positions
+// count from the first PSN and never wrap; PSNs do.
+//
+// Modelled: what each packet ends in, which messages are handed over and when, what every SACK,
+// NACK, ACK and NAK says, and when one falls due.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "solo.h"
+
+namespace softmrc::test {
+
+struct ResponderShape {
+  const char* name;
+  uint8_t mpr = 8;
+  uint16_t max_wimm = 255;
+  uint32_t first_psn = 0x000100;
+  uint32_t immediates = 20;  // of 100 messages
+  uint32_t spread = 40;      // how far ahead packets mostly are
+  uint32_t refused = 0;      // of 10'000 packets
+  bool dynamic_mpr = false;
+  bool trim_nack = true;
+  bool receives = true;  // there is always one posted
+  bool calm = false;     // hardly anything asks for a SACK: holes wait for their window
+};
+
+struct Seen {  // what a SACK or NACK reflects
+  int64_t at = 0;
+  Ev ev;
+  uint16_t timestamp = 0;
+  bool rtx = false;
+};
+
+class ResponderModel {
+ public:
+  ResponderModel(const ResponderShape& shape, uint64_t seed)
+      : shape_(shape), random_(seed), solo_(options(shape)), window_(shape.mpr * 128) {}
+
+  // One receive burst, then what leaves. False: the QP has failed, as it should have.
+  bool step();
+  int64_t progress() const { return cack_; }
+  uint64_t full_rounds() const { return full_rounds_; }  // of rotating SACKs
+  uint64_t timed() const { return timed_; }              // SACKs for a hole's window alone
+
+ private:
+  struct Piece {  // one packet of the peer's stream
+    wire::Opcode opcode = wire::Opcode::kWriteOnly;
+    uint32_t length = 0, immediate = 0, message = 0, message_bytes = 0;
+    bool ack_request = false, refused = false, solicited = false;
+  };
+  struct Reply {
+    Seen seen;
+    uint16_t id = 0;
+    bool ce = false;
+  };
+
+  static PairOptions options(const ResponderShape& shape) {
+    PairOptions o;
+    o.first_psn = Psn(shape.first_psn);
+    o.attributes.mpr_dest = shape.mpr;
+    o.attributes.max_wimm_dest = shape.max_wimm;
+    o.attributes.dynamic_mpr = shape.dynamic_mpr;
+    o.attributes.trim_nack = shape.trim_nack;
+    o.attributes.path_mtu = kMtu;
+    return o;
+  }
+
+  Psn psn(int64_t at) const {
+    return Psn(static_cast<uint32_t>((int64_t{shape_.first_psn} + at) & 0xFFFFFF));
+  }
+  bool has(int64_t at) const { return at <= cack_ || above_.contains(at); }
+  int64_t highest() const { return above_.empty() ? cack_ : *above_.rbegin(); }
+  bool gap() const { return !above_.empty(); }
+
+  void post();
+  const Piece& piece(int64_t at);
+
+  // ---- input ----
+  void packet();
+  wire::Packet dressed(wire::Packet p);
+  Seen seen(int64_t at, const wire::Packet& p, uint16_t timestamp) const {
+    return {at, p.ev, p.has_ts ? timestamp : uint16_t{0}, p.transport.bth.rtx};
+  }
+  wire::Outcome receive(const wire::Packet& p);
+  void data(int64_t at);
+  void trimmed(int64_t at);
+  void probe();
+
+  // ---- rules ----
+  wire::Outcome nack(const Seen& s, wire::NackReason reason, wire::Outcome outcome);
+  void want_sack(const Seen& s, bool now);
+  void mark(const Seen& s);
+  void deliver();
+  void fail(wire::Syndrome syndrome, int64_t at);
+  void end_of_burst();
+
+  // ---- output ----
+  void output();
+  void check_nack(const transport::TxPacket& tx, const std::pair<Seen, wire::NackReason>& expected);
+  void check_triggered(const transport::TxPacket& tx, const Seen& s, bool ce);
+  void check_sack(const transport::TxPacket& tx, const Seen& s, bool ce);
+  bool finish();
+
+  static constexpr uint32_t kMtu = 4096;
+  const ResponderShape shape_;
+  Random random_;
+  Solo solo_;
+  const std::vector<uint8_t> bytes_ = pattern(kMtu);
+
+  std::vector<Piece> stream_;
+  uint32_t messages_ = 0;
+  uint64_t next_receive_ = 1;
+  std::deque<uint64_t> posted_;
+  size_t received_ = 0;
+
+  const int64_t window_;
+  int64_t cack_ = -1, newest_ = -1, processed_ = -1, acked_ = -1;
+  std::set<int64_t> above_;
+  uint32_t stashed_ = 0, since_sack_ = 0;
+  uint64_t bytes_received_ = 0;
+  bool processed_any_ = false, ack_pending_ = false, ack_now_ = false, ack_due_ = false;
+  bool sack_now_ = false, sack_due_ = false, reported_ = false;
+  Seen trigger_;
+  int rank_ = 0;
+  Time report_by_ = kNever;
+  std::deque<Seen> marked_;
+  std::deque<Reply> replies_;
+  std::deque<std::pair<Seen, wire::NackReason>> nacks_;
+  path::PortMask ports_ = 0;
+  std::optional<std::pair<wire::Syndrome, int64_t>> failed_;
+  std::pair<int64_t, int64_t> shown_of_;
+  std::vector<int64_t> shown_;
+  uint64_t full_rounds_ = 0, timed_ = 0;
+};
+
+}  // namespace softmrc::test
