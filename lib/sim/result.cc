@@ -180,7 +180,7 @@ void Simulation::add_transport_metrics(Result& result) const {
   transport::CoreCounters sum;
   uint64_t drop = 0;
   int64_t inflight = 0;
-  uint64_t bad = 0;
+  uint64_t bad = 0, bad_now = 0;
   double srtt = 0, patience = 0;
   for (const auto& endpoint : hosts_) {
     const auto& host = static_cast<const MrcHost&>(*endpoint);
@@ -208,8 +208,10 @@ void Simulation::add_transport_metrics(Result& result) const {
     inflight += qp->requestor.inflight();
     srtt += nanoseconds(qp->requestor.smoothed_rtt());
     patience += nanoseconds(qp->requestor.patience());
-    for (path::EvIndex ev = 0; qp->evs && ev < qp->evs->size(); ++ev)
+    for (path::EvIndex ev = 0; qp->evs && ev < qp->evs->size(); ++ev) {
       bad += qp->evs->counters(ev).went_bad;
+      bad_now += qp->evs->state(ev) == path::EvState::kAssumedBad;
+    }
   }
   auto& m = result.metrics;
   const auto put = [&m](const char* name, auto value) { m[name] = static_cast<double>(value); };
@@ -229,6 +231,7 @@ void Simulation::add_transport_metrics(Result& result) const {
   put("endpoint_drops", drop);
   put("inflight_bytes", inflight);
   put("evs_gone_bad", bad);
+  put("evs_bad_at_end", bad_now);
   const auto qps = static_cast<double>(channels_.size());
   put("srtt_us", srtt / qps / 1e3);
   put("loss_patience_us", patience / qps / 1e3);

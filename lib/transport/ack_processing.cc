@@ -82,7 +82,7 @@ Outcome Requestor::on_sack(Time now, const wire::Packet& packet, RequestorEnviro
   last_activity_ = now;
   tail_probes_ = 0;
   note_ack_missing(now);
-  settle_if_idle(env);
+  settle(env);
   return Outcome::accepted_sack;
 }
 
@@ -136,13 +136,14 @@ uint32_t Requestor::sent_units() const {
   return static_cast<uint32_t>((nominal_new_sent_ + kUnit - 1) / kUnit) & 0xFFFFFF;
 }
 
-// With nothing outstanding nothing is in flight: rounding of rcvd_bytes and acknowledgements that
-// never came (a transport ACK said it all) are settled here.
-void Requestor::settle_if_idle(RequestorEnvironment env) {
-  if (outstanding() || inflight_ == 0) return;
+// With no packet in flight no byte is: what the rounding of rcvd_bytes left, and acknowledgements
+// that never came (a transport ACK said it all), are settled here. A residue of some bytes would
+// shut a window of one packet for ever.
+void Requestor::settle(RequestorEnvironment env) {
+  if (packets_in_flight_ != 0 || inflight_ == 0) return;
   env.cc.forget(inflight_);
   inflight_ = 0;
-  rcvd_units_ = sent_units();
+  if (!outstanding()) rcvd_units_ = sent_units();
 }
 
 bool Requestor::ev_matches(const RequestorEnvironment& env, path::EvIndex index,
@@ -173,7 +174,7 @@ Outcome Requestor::on_ack(Time now, const wire::Packet& packet, RequestorEnviron
       ack_probe_attempts_ = 0;
       ack_missing_since_ = kNever;  // what is still missing starts anew
       note_ack_missing(now);
-      settle_if_idle(env);
+      settle(env);
       return completed ? Outcome::accepted_ack : Outcome::drop_stale;
     }
     case wire::Syndrome::kNakInvalidRequest:

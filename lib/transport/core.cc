@@ -28,6 +28,7 @@ Core::Core(const CoreConfig& config, const path::Router& router, Memory& memory,
       memory_(memory),
       events_(events),
       random_(seed),
+      receiver_(config.base_rtt),
       endpoint_requests_(config.number),
       port_changes_(static_cast<uint32_t>(random_.next())) {
   receiver_.tracking.limit = config_.tracking_memory_bytes;

@@ -55,6 +55,8 @@ bool Requestor::mark_arrived(Psn psn, Time now, RequestorEnvironment env, const 
     ++env.counters.resends_averted;
     forgive_path(rec, env);
     grow_reorder_window(now);
+  } else {
+    --packets_in_flight_;
   }
   // An answer that comes sooner than any round trip is to an earlier copy.
   if (rec.transmissions > 1 && now - rec.sent_at < min_rtt_) note_spurious_resend(now, rec, env);
@@ -138,6 +140,7 @@ void Requestor::declare_hole(Time now, Psn psn, RequestorEnvironment env) {
 void Requestor::declare_lost(Time now, Psn psn, RequestorEnvironment env, bool penalize_path) {
   PacketRecord& rec = record(psn);
   rec.resend_queued = true;
+  --packets_in_flight_;
   queue_resend(psn);
   inflight_ -= rec.nominal;
   env.cc.on_loss(now, rec.nominal);
@@ -293,7 +296,9 @@ Outcome Requestor::on_nack(Time now, const wire::Packet& packet, RequestorEnviro
     if (!count_attempt(rec)) return Outcome::accepted_nack;
   }
   rec.resend_queued = true;
+  --packets_in_flight_;
   queue_resend(nack.psn);
+  settle(env);
   ++env.counters.resent_nack;
   last_activity_ = now;
   tail_probes_ = 0;

@@ -42,6 +42,7 @@ void Requestor::stop(RequestorEnvironment env) {
   running_ = false;
   env.cc.forget(inflight_);
   inflight_ = 0;
+  packets_in_flight_ = 0;
   resend_head_ = resend_tail_ = 0;
   timeout_deadline_ = overdue_deadline_ = kNever;
   tail_probe_wanted_ = ev_probe_wanted_ = false;
@@ -204,6 +205,7 @@ void Requestor::note_sent(Time now, PacketRecord& rec, RequestorEnvironment env,
   rec.send_order = ++send_order_;
   if (rec.transmissions < UINT8_MAX) ++rec.transmissions;
   rec.resend_queued = false;
+  ++packets_in_flight_;
   rec.suspected_at = kLongAgo;
   env.cc.on_send(rec.nominal);
   inflight_ += rec.nominal;

@@ -209,7 +209,7 @@ class Requestor {
                                      const Trigger& trigger) const;
   void take_rtt(Duration sample);
   uint32_t sent_units() const;
-  void settle_if_idle(RequestorEnvironment env);
+  void settle(RequestorEnvironment env);
   bool complete_up_to(Psn psn);
   bool ev_matches(const RequestorEnvironment& env, path::EvIndex index, Ev reflected) const;
 
@@ -258,9 +258,10 @@ class Requestor {
   uint32_t buffers_held_ = 0;
 
   uint32_t send_order_ = 0;
-  int64_t inflight_ = 0;           // this QP's share of the controller's
-  uint64_t nominal_new_sent_ = 0;  // distinct data, nominal bytes
-  uint32_t rcvd_units_ = 0;        // largest rcvd_bytes seen (256-byte units, 24 bits)
+  int64_t inflight_ = 0;            // this QP's share of the controller's
+  uint32_t packets_in_flight_ = 0;  // sent, not known to have arrived, not queued to be resent
+  uint64_t nominal_new_sent_ = 0;   // distinct data, nominal bytes
+  uint32_t rcvd_units_ = 0;         // largest rcvd_bytes seen (256-byte units, 24 bits)
 
   Duration base_rtt_;                        // configured
   Duration srtt_, min_rtt_, rtt_deviation_;  // as RFC 6298 smooths them

@@ -115,7 +115,9 @@ Outcome Responder::on_data(Time now, const wire::Packet& packet, Memory& memory)
   ring_.info(bth.psn) = {write.immediate, static_cast<uint16_t>(length), flags};
   ring_.msn(bth.psn) = write.msn;
   stashed_immediates_ += with_immediate;
-  rcvd_bytes_ += wire::nominal_size(packet.transport, length);
+  const uint32_t nominal = wire::nominal_size(packet.transport, length);
+  rcvd_bytes_ += nominal;
+  config_.shared->shares.note(now, share_, nominal);
   ++out_of_order_;
   news_ = true;
   if (bth.psn - highest_ > 1) hole_reported_ = false;  // a new hole has a window of its own
@@ -157,6 +159,7 @@ Outcome Responder::on_trimmed(const wire::Packet& packet) {
   }
   if (psn > edge_)
     return want_nack(packet, wire::NackReason::kPsnOutOfWindow, Outcome::rejected_out_of_window);
+  if (packet.trimmed_lasthop) config_.shared->shares.note_trimmed_on_last_hop();
   return want_nack(
       packet,
       packet.trimmed_lasthop ? wire::NackReason::kTrimmedLastHop : wire::NackReason::kTrimmed,
@@ -309,12 +312,13 @@ void Responder::fill_bitmap(wire::SackHeader& sack) {
 }
 
 // [D] Each SACK carries the penalty while there is pressure, and the first one after it the word to
-// restore the window.
+// restore the window. A penalty for being ahead of others restores nothing: it was not too much.
 void Responder::fill_receiver_state(wire::SackHeader& sack) {
   sack.mpr = dynamic_mpr_ ? mpr_ : 0;
-  sack.rcv_cwnd_pen = config_.shared->pressure;
-  sack.restore_cwnd = penalized_ && sack.rcv_cwnd_pen == 0;
-  penalized_ = sack.rcv_cwnd_pen != 0;
+  const uint8_t pressure = config_.shared->pressure;
+  sack.rcv_cwnd_pen = std::max(pressure, share_.penalty);
+  sack.restore_cwnd = penalized_ && pressure == 0;
+  penalized_ = pressure != 0;
 }
 
 Responder::Output Responder::take_output(Qpn local, Qpn remote) {

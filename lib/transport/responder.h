@@ -17,6 +17,7 @@
 #include "transport/control.h"
 #include "transport/late_paths.h"
 #include "transport/qp_attributes.h"
+#include "transport/receive_shares.h"
 #include "transport/send_queue.h"
 #include "wire/outcome.h"
 #include "wire/packet.h"
@@ -27,7 +28,9 @@ class Memory;
 
 // What the responders of one core share.
 struct ReceiverState {
+  explicit ReceiverState(Duration base_rtt) : shares(base_rtt) {}
   TrackingMemory tracking;
+  ReceiveShares shares;
   uint8_t pressure = 0;  // rcv_cwnd_pen while it is not 0
 };
 
@@ -135,6 +138,7 @@ class Responder {
   Psn cack_;                   // every PSN up to and including it has arrived
   Psn highest_;                // newest that has arrived, >= cack_
   uint32_t out_of_order_ = 0;  // arrived above cack_
+  ReceiveShare share_;         // of what comes in here
   uint64_t rcvd_bytes_ = 0;    // nominal, new data only
   ArrivalRing ring_;           // (processed_, highest_]
   LatePaths late_paths_;
