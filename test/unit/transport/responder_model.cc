@@ -102,9 +102,7 @@ wire::Packet ResponderModel::dressed(wire::Packet p) {
 }
 
 Outcome ResponderModel::receive(const wire::Packet& p) {
-  const PortId port(static_cast<uint8_t>(1 + random_.below(4)));
-  ports_ |= path::mask_of(port);
-  return solo_.receive(p, port);
+  return solo_.receive(p, PortId(static_cast<uint8_t>(1 + random_.below(4))));
 }
 
 void ResponderModel::data(int64_t at) {

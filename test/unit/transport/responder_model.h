@@ -130,7 +130,6 @@ class ResponderModel {
   std::deque<Seen> marked_;
   std::deque<Reply> replies_;
   std::deque<std::pair<Seen, wire::NackReason>> nacks_;
-  path::PortMask ports_ = 0;
   std::optional<std::pair<wire::Syndrome, int64_t>> failed_;
   std::pair<int64_t, int64_t> shown_of_;
   std::vector<int64_t> shown_;
