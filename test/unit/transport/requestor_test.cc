@@ -238,8 +238,9 @@ TEST_CASE("NACKs use up retries; those of an incast at most one per round trip")
   options.attributes.retry_linear = 2;
   options.attributes.retry_exponential = 1;
   Solo solo(options);
+  const auto unknown = static_cast<wire::NackReason>(0x55);
   const auto reason =
-      GENERATE(wire::NackReason::kNoPacketBuffer, wire::NackReason::kTrimmed,
+      GENERATE(static_cast<wire::NackReason>(0x55), wire::NackReason::kTrimmed,
                wire::NackReason::kTrimmedLastHop, wire::NackReason::kPsnOutOfWindow);
   // A round trip of 100 us is known, and another packet is refused every 100 ns.
   solo.write_out(1, 2 * 4096);
@@ -258,7 +259,7 @@ TEST_CASE("NACKs use up retries; those of an incast at most one per round trip")
     for (const TxPacket& out : writes(solo.poll()))
       if (out.transport.bth.psn == tx.transport.bth.psn) tx = out;
   }
-  if (reason != wire::NackReason::kNoPacketBuffer) {
+  if (reason != unknown) {
     CHECK(refused == 50);
     CHECK(solo.local.events.sends.empty());
     return;
@@ -354,7 +355,6 @@ TEST_CASE("a SACK mark acts on the path of the packet it names") {
     touched += evs.state(i) != path::EvState::kGood;
   }
   CHECK(touched == (row.state == path::EvState::kGood ? 0 : 1));
-  CHECK(solo.counters().ecn_marked == (row.mark == wire::PathMark::kSkipOnce ? 1 : 0));
 }
 
 TEST_CASE(

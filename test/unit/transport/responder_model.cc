@@ -113,7 +113,7 @@ void ResponderModel::data(int64_t at) {
   auto& header = std::get<wire::WriteHeader>(p.transport.body);
   header.msn = Msn(what.message);
   header.immediate = what.immediate;
-  header.ts.tx = static_cast<uint16_t>(random_.next());
+  header.ts.tx = sent_at();
   p.transport.bth.timestamp = p.has_ts;
   p.transport.bth.ack_request = what.ack_request;
   p.transport.bth.solicited = what.solicited;
@@ -159,7 +159,7 @@ void ResponderModel::data(int64_t at) {
 
 void ResponderModel::trimmed(int64_t at) {
   wire::Packet p = dressed(solo_.packet(Opcode::kWriteMiddle, psn(at)));
-  const auto timestamp = static_cast<uint16_t>(random_.next());
+  const uint16_t timestamp = sent_at();
   std::get<wire::WriteHeader>(p.transport.body).ts.tx = timestamp;
   p.trimmed = true;
   p.trimmed_lasthop = random_.below(3) == 0;
@@ -185,7 +185,7 @@ void ResponderModel::probe() {
   wire::Packet p = dressed(solo_.packet(Opcode::kProbe, Psn(0)));
   auto& header = std::get<wire::ProbeHeader>(p.transport.body);
   header.probe_id = static_cast<uint16_t>(random_.next());
-  header.ts.tx = static_cast<uint16_t>(random_.next());
+  header.ts.tx = sent_at();
   p.has_ts = true;
   p.ce = random_.below(4) == 0;
   REQUIRE(receive(p) == Outcome::accepted_probe);

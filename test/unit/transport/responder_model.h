@@ -81,6 +81,11 @@ class ResponderModel {
 
   // ---- input ----
   void packet();
+  // Packets have been under way for some 5 us, on every path.
+  uint16_t sent_at() {
+    const auto units = (solo_.now - 5us).time_since_epoch().count() / 128;
+    return static_cast<uint16_t>(units - random_.below(4));
+  }
   wire::Packet dressed(wire::Packet p);
   Seen seen(int64_t at, const wire::Packet& p, uint16_t timestamp) const {
     return {at, p.ev, p.has_ts ? timestamp : uint16_t{0}, p.transport.bth.rtx};

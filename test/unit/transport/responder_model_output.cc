@@ -24,6 +24,13 @@ void ResponderModel::output() {
     REQUIRE(tx.payload_size == 0);
     out.push_back(tx);
   }
+  // An open hole may be reported sooner than it must be, once a turn.
+  const auto sacks = std::ranges::count_if(
+      out, [](const TxPacket& tx) { return tx.transport.bth.opcode == Opcode::kSack; });
+  if (gap() && static_cast<size_t>(sacks) > replies_.size() + marked_.size() && !sack_due_) {
+    sack_due_ = true;
+    ack_due_ |= ack_pending_;
+  }
   const auto take = [&] {
     REQUIRE_FALSE(out.empty());
     const TxPacket tx = out.front();
