@@ -292,8 +292,11 @@ EvIndex EvSet::worst_kept() const {
   return kNoEv;
 }
 
+// An EV that comes back congested is back: a controller hears of GOOD and ASSUMED_BAD alone.
 void EvSet::report(EvIndex index) const {
-  if (listener_ != nullptr) listener_->ev_changed(entry(index), state(index));
+  if (listener_ == nullptr) return;
+  const bool bad = state(index) == EvState::kAssumedBad;
+  listener_->ev_changed(entry(index), bad ? EvState::kAssumedBad : EvState::kGood);
 }
 
 EvCounters& EvSet::mutable_counters(EvIndex index) {

@@ -90,6 +90,13 @@ TEST_CASE("bad values are refused by name") {
   CHECK(refused([](auto& c, auto&) { c.max_cwnd = kMtu; }).find("max_cwnd") == 0);
   CHECK(refused([](auto& c, auto&) { c.qa_gate = 64; }).find("qa_gate") == 0);
   CHECK(refused([](auto&, auto& l) { l.rate_mbps = 0; }).find("the link") == 0);
+  CHECK(refused([](auto&, auto& l) { l.base_rtt = 0ns; }).find("the link") == 0);
+  CHECK(refused([](auto&, auto& l) { l.path_mtu = 0; }).find("the link") == 0);
+  CHECK(refused([](auto&, auto& l) { l.full_packet = kMtu - 1; }).find("the link") == 0);
+  CHECK(refused([](auto&, auto& l) { l.base_rtt = 1ns; }).find("target_delay") == 0);
+  NsccConfig config;
+  config.gamma = 2;
+  CHECK_FALSE(resolve(config, reference_link(), nullptr));  // who does not ask is not told
 }
 
 TEST_CASE("the sending rule: what fits, or anything if nothing is in flight") {
@@ -133,6 +140,17 @@ TEST_CASE("a receiver's penalty shrinks the window, and its restore brings it ba
   event.rtt.reset();
   nscc.on_sack(Time{3ms}, event);
   CHECK(nscc.cwnd() == before);
+}
+
+TEST_CASE("a round trip of nothing is no sample") {
+  Nscc nscc(parameters());
+  nscc.on_loss(Time{}, 50'000);
+  const uint64_t window = nscc.cwnd();
+  nscc.on_sack(Time{1ms}, sack(kFull, 0ns));
+  nscc.on_nack(Time{1ms}, kFull, NackReason::kNoResource, Duration(0));
+  CHECK(nscc.base_rtt() == 12us);
+  CHECK(nscc.average_delay() == 0ns);
+  CHECK(nscc.cwnd() == window);
 }
 
 TEST_CASE("marks without delay, and marks of bad paths, change no window") {

@@ -1,8 +1,10 @@
 // Random operation sequences on EvSet against a slow, obvious model: the state of each EV, whose
-// turn is next, and the invariants that must hold after every operation.
+// turn is next and how often, what a listener hears, what is counted, and the invariants that must
+// hold after every operation.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "path/ev_set.h"
@@ -18,13 +20,16 @@ struct Shape {
   EvSetConfig config;
 };
 
-class Model {
+class Model final : EvSet::Listener {
  public:
   Model(const Shape& shape, uint64_t seed)
       : shape_(shape), random_(seed), set_(make_profile(shape), shape.config, Random(seed * 31)) {
     evs_.resize(set_.size());
     up_.assign(shape.planes, true);
     last_port_ = 0;
+    counters_.resize(set_.size());
+    turns_.resize(set_.size());
+    set_.set_listener(this);
     check();
   }
 
@@ -33,6 +38,7 @@ class Model {
     const auto ev = static_cast<EvIndex>(random_.below(static_cast<uint32_t>(set_.size())));
     switch (random_.below(24)) {
       case 0:
+        ++counters_[ev].lost;
         return lose(ev, [&] { set_.on_loss(ev, now_); });
       case 1:
         return lose(ev, [&] { set_.on_mark(ev, PathMark::kAlwaysSkip, now_); });
@@ -85,6 +91,8 @@ class Model {
     operation();
     if (m.state == EvState::kGood || m.state == EvState::kSkip) {
       m = {.state = EvState::kAssumedBad};
+      expected_.emplace_back(ev, EvState::kAssumedBad);
+      ++counters_[ev].went_bad;
     } else if (m.state == EvState::kAssumedBad && was_active_[ev]) {
       m.successes = 0;
     }
@@ -100,6 +108,7 @@ class Model {
     operation();
     // Which EVs of a plane that is down lie in its rotation can't be seen from outside.
     if (skips || (!up(ev) && set_.state(ev) == EvState::kSkip)) {
+      counters_[ev].skipped += evs_[ev].state != EvState::kSkip;
       evs_[ev] = {.state = EvState::kSkip};
     }
     check();
@@ -112,9 +121,18 @@ class Model {
   }
 
   void allow(EvIndex ev) {
+    back(ev);
     set_.allow(ev);
     evs_[ev] = {.state = EvState::kGood};
     check();
+  }
+
+  // What comes back, by whatever way, and congested or not, is reported as good.
+  void back(EvIndex ev) {
+    const EvState was = evs_[ev].state;
+    if (was != EvState::kAssumedBad && was != EvState::kDenied) return;
+    expected_.emplace_back(ev, EvState::kGood);
+    counters_[ev].came_back += was == EvState::kAssumedBad;
   }
 
   void flip_port() {
@@ -126,8 +144,10 @@ class Model {
 
   void probe() {
     const PortMask room = random_.below(1u << shape_.planes);
+    const bool early = now_ < set_.next_probe();
     const EvIndex ev = set_.probe_due(now_, room);
     if (ev == kNoEv) return;
+    REQUIRE_FALSE(early);
     REQUIRE(evs_[ev].state == EvState::kAssumedBad);
     REQUIRE(up(ev));
     REQUIRE((room & mask_of(set_.entry(ev).port)) != 0);
@@ -137,6 +157,7 @@ class Model {
     m.successes = answered && mark != PathMark::kAlwaysSkip ? m.successes + 1 : 0;
     set_.probe_done(ev, answered, mark, now_);
     if (m.successes == shape_.config.probe_successes) {
+      back(ev);
       m = {.state = EvState::kGood};
       if (mark == PathMark::kSkipOnce && set_.state(ev) == EvState::kSkip) m.state = EvState::kSkip;
     }
@@ -189,8 +210,10 @@ class Model {
     }
     if (ev == kNoEv) return;
     set_.on_sent(ev);
+    ++counters_[ev].sent;
     REQUIRE((room & mask_of(set_.entry(ev).port)) != 0);
     last_port_ = plane(ev) + 1;
+    fair(ev, avoid);
     for (EvIndex i = 0; i < set_.size(); ++i) {
       if (evs_[i].state == EvState::kSkip && plane(i) == plane(ev)) ++evs_[i].turns_waited;
     }
@@ -198,12 +221,48 @@ class Model {
     REQUIRE(set_.active(ev));  // drawing it took nothing away
   }
 
+  // While nothing changes on a plane, nobody gets ahead: a turn each per rotation, and the rotation
+  // that was under way when the counting began.
+  void fair(EvIndex drawn, EvIndex avoid) {
+    if (avoid != kNoEv) return turns_.assign(set_.size(), 0);
+    ++turns_[drawn];
+    for (EvIndex i = 0; i < set_.size(); ++i) {
+      if (set_.active(i) && plane(i) == plane(drawn)) REQUIRE(turns_[drawn] <= turns_[i] + 2);
+    }
+  }
+
+  void ev_changed(const Entry& entry, EvState state) override {
+    heard_.emplace_back(entry.ev.value(), state);
+  }
+
   void check() {
+    check_states();
+    REQUIRE(heard_.size() == expected_.size());
+    for (size_t i = 0; i < heard_.size(); ++i) {
+      REQUIRE(heard_[i].first == set_.entry(expected_[i].first).ev.value());
+      REQUIRE(heard_[i].second == expected_[i].second);
+    }
+    heard_.clear();
+    expected_.clear();
+    bool probes = false;
+    for (EvIndex i = 0; i < set_.size(); ++i) {
+      const EvCounters& c = set_.counters(i);
+      REQUIRE(c.sent == counters_[i].sent);
+      REQUIRE(c.lost == counters_[i].lost);
+      REQUIRE(c.skipped == counters_[i].skipped);
+      REQUIRE(c.went_bad == counters_[i].went_bad);
+      REQUIRE(c.came_back == counters_[i].came_back);
+      probes |= evs_[i].state == EvState::kAssumedBad && up(i);
+    }
+    REQUIRE((set_.next_probe() == kNever) != probes);
+  }
+
+  void check_states() {
     const uint32_t floor = shape_.config.min_active;
     size_t active = 0, possible = 0, kept = 0;
     std::vector<size_t> healthy(shape_.planes), spare(shape_.planes);
     bool skip_up = false;
-    was_active_.assign(set_.size(), false);
+    const std::vector<bool> before = std::exchange(was_active_, std::vector<bool>(set_.size()));
     for (EvIndex i = 0; i < set_.size(); ++i) {
       ModelEv& m = evs_[i];
       const EvState state = set_.state(i);
@@ -227,6 +286,7 @@ class Model {
         ++spare[plane(i)];
       }
     }
+    if (before != was_active_) turns_.assign(set_.size(), 0);
     REQUIRE(active == set_.active_count());
     REQUIRE(active >= std::min<size_t>(floor, possible));
     const auto share = std::max<size_t>(shape_.config.active / shape_.planes, 1);
@@ -248,6 +308,10 @@ class Model {
   std::vector<ModelEv> evs_;
   std::vector<bool> up_, was_active_;
   size_t last_port_;
+  std::vector<EvCounters> counters_;
+  std::vector<uint32_t> turns_;  // since the rotation last changed
+  std::vector<std::pair<uint32_t, EvState>> heard_;
+  std::vector<std::pair<EvIndex, EvState>> expected_;
 };
 
 TEST_CASE("random operations keep EvSet and its model in step") {

@@ -11,10 +11,16 @@ using wire::Outcome;
 
 void RequestorModel::step() {
   solo_.now += Duration(random_.below(random_.below(100) == 0 ? 300'000 : 3000));
-  if (random_.below(silence_ > 0 ? 2 : 3) == 0) post();
+  // Now and then the peer is silent for a while, and much is outstanding.
+  if (silence_ == 0 && random_.below(150) == 0) silence_ = random_.below(150);
+  const bool silent = silence_ > 0;
+  silence_ -= silent;
+  if (silent || random_.below(4) == 0) post();
   poll(random_.below(6) == 0 ? 0 : random_.below(3) == 0 ? 2 : 1000);
-  for (uint32_t n = random_.below(6); n > 0 && !flying_.empty(); --n) arrive(pick(flying_), false);
-  for (uint32_t n = random_.below(6); n > 0 && !answers_.empty(); --n) {
+  const uint32_t most = silent ? 1 : 12;
+  for (uint32_t n = random_.below(most); n > 0 && !flying_.empty(); --n)
+    arrive(pick(flying_), false);
+  for (uint32_t n = random_.below(most); n > 0 && !answers_.empty(); --n) {
     const Answer answer = pick(answers_);
     if (random_.below(100) < 3) answers_.push_back(answer);  // twice
     if (random_.below(100) >= shape_.loss) deliver(answer);
@@ -111,6 +117,7 @@ void RequestorModel::poll(uint32_t room) {
       flying_.push_back({-1, sent, false, probe.probe_id});
       continue;
     }
+    if (!wire::is_write(tx.transport.bth.opcode)) continue;  // the endpoint's own business
     data = true;
     if (tx.transport.bth.rtx)
       resend(tx, sent);

@@ -131,8 +131,9 @@ class RequestorModel {
   // Something that was sent at `order` or earlier is known to have got through.
   void evidence(uint64_t order) { newest_evidence_ = std::max(newest_evidence_, order); }
 
-  void learn(int64_t at, size_t& sure, size_t& unsure);
+  void learn(int64_t at, const Answer& by, size_t& sure, size_t& unsure);
   void deliver_sack(const Answer& a);
+  path::EvState state_of(Ev ev);
   bool overtaken(const Record& r);
 
   void after_arrivals(int64_t cack, const transport::CoreCounters& before, size_t sure,

@@ -20,14 +20,20 @@ void RequestorModel::deliver(const Answer& answer) {
   }
 }
 
-void RequestorModel::learn(int64_t at, size_t& sure, size_t& unsure) {
+// `by` is the answer that says so; of a packet sent more than once it tells which copy arrived only
+// if it reflects the last one's timestamp.
+void RequestorModel::learn(int64_t at, const Answer& by, size_t& sure, size_t& unsure) {
   Record& r = record(at);
   if (r.arrived) return;
   r.arrived = true;
   sure += r.queued;
   unsure += unsure_.erase(at);
   r.queued = false;
-  for (const Transmission& t : r.sent) evidence(t.order);
+  const Transmission& last = r.sent.back();
+  const auto* sack = std::get_if<wire::SackHeader>(&by.packet.transport.body);
+  const bool names_last = sack != nullptr && by.of.at == at && by.of.rtx &&
+                          sack->tx_timestamp == timestamp(last.sent_at);
+  if (r.sent.size() == 1 || names_last) evidence(last.order);
 }
 
 void RequestorModel::deliver_sack(const Answer& a) {
@@ -35,8 +41,8 @@ void RequestorModel::deliver_sack(const Answer& a) {
   const bool newest = a.units >= units_ && a.at - una_ >= -1;
   size_t sure = 0, unsure = 0;
   REQUIRE(solo_.feed(a.packet) == Outcome::accepted_sack);
-  for (int64_t at = una_; at <= a.at; ++at) learn(at, sure, unsure);
-  for (const int64_t at : a.shown) learn(at, sure, unsure);
+  for (int64_t at = una_; at <= a.at; ++at) learn(at, a, sure, unsure);
+  for (const int64_t at : a.shown) learn(at, a, sure, unsure);
   if (a.of.at < 0) evidence(a.of.sent.order);
   units_ = std::max(units_, a.units);
   after_arrivals(a.at, before, sure, unsure);
@@ -46,19 +52,23 @@ void RequestorModel::deliver_sack(const Answer& a) {
   // Which of the holes it shows may count as losses, and which must: something sent later on the
   // same path has arrived, on a path that has always kept order.
   std::set<int64_t> may;
-  size_t must = 0;
+  std::set<int64_t> must;
   for (int64_t at = std::max(a.shown_from, una_); at < a.shown_from + 64 && at < next(); ++at) {
     const Record& r = record(at);
     if (r.arrived || r.queued || r.sent.back().order >= newest_evidence_) continue;
     may.insert(at);
-    must += overtaken(r) && !unsure_.contains(at);
+    if (overtaken(r) && !unsure_.contains(at)) must.insert(at);
   }
   const size_t lost = solo_.counters().resent_hole - before.resent_hole;
   if (!newest || una_ == next()) REQUIRE(lost == 0);
   REQUIRE(lost <= may.size());
   const bool kept_order =
       solo_.counters().resends_averted == 0 && solo_.counters().spurious_resends == 0;
-  if (newest && kept_order) REQUIRE(lost >= must);
+  if (newest && kept_order) {
+    REQUIRE(lost >= must.size());
+    for (const int64_t at : must)  // and the path is blamed
+      REQUIRE(state_of(record(at).sent.back().ev) == path::EvState::kAssumedBad);
+  }
   if (lost == 0) return;
   unsure_.merge(may);
   unsure_count_ += lost;
@@ -68,6 +78,14 @@ void RequestorModel::deliver_sack(const Answer& a) {
   unsure_count_ = 0;
 }
 
+path::EvState RequestorModel::state_of(Ev ev) {
+  const path::EvSet& evs = *solo_.qp().evs;
+  path::EvIndex at = 0;
+  while (evs.entry(at).ev != ev) ++at;
+  return evs.state(at);
+}
+
+// Something sent later on the same path has arrived.
 bool RequestorModel::overtaken(const Record& r) {
   if (r.sent.size() != 1) return false;
   for (int64_t at = una_; at < next(); ++at) {
@@ -116,7 +134,7 @@ void RequestorModel::deliver_ack(const Answer& a) {
   // The requests it ends have all been sent, and it ends those before them too.
   const bool stale = done_ == started() || a.at < requests_[done_].first;
   if (!stale)
-    for (int64_t at = una_; at <= a.at; ++at) learn(at, sure, unsure);
+    for (int64_t at = una_; at <= a.at; ++at) learn(at, a, sure, unsure);
   for (; !stale && done_ < requests_.size() && requests_[done_].last <= a.at; ++done_) {
     news = true;
     acked_immediates_ += requests_[done_].immediate.has_value();

@@ -102,9 +102,7 @@ wire::Packet ResponderModel::dressed(wire::Packet p) {
 }
 
 Outcome ResponderModel::receive(const wire::Packet& p) {
-  const PortId port(static_cast<uint8_t>(1 + random_.below(4)));
-  ports_ |= path::mask_of(port);
-  return solo_.receive(p, port);
+  return solo_.receive(p, PortId(static_cast<uint8_t>(1 + random_.below(4))));
 }
 
 void ResponderModel::data(int64_t at) {
@@ -115,7 +113,7 @@ void ResponderModel::data(int64_t at) {
   auto& header = std::get<wire::WriteHeader>(p.transport.body);
   header.msn = Msn(what.message);
   header.immediate = what.immediate;
-  header.ts.tx = static_cast<uint16_t>(random_.next());
+  header.ts.tx = sent_at();
   p.transport.bth.timestamp = p.has_ts;
   p.transport.bth.ack_request = what.ack_request;
   p.transport.bth.solicited = what.solicited;
@@ -161,7 +159,7 @@ void ResponderModel::data(int64_t at) {
 
 void ResponderModel::trimmed(int64_t at) {
   wire::Packet p = dressed(solo_.packet(Opcode::kWriteMiddle, psn(at)));
-  const auto timestamp = static_cast<uint16_t>(random_.next());
+  const uint16_t timestamp = sent_at();
   std::get<wire::WriteHeader>(p.transport.body).ts.tx = timestamp;
   p.trimmed = true;
   p.trimmed_lasthop = random_.below(3) == 0;
@@ -187,7 +185,7 @@ void ResponderModel::probe() {
   wire::Packet p = dressed(solo_.packet(Opcode::kProbe, Psn(0)));
   auto& header = std::get<wire::ProbeHeader>(p.transport.body);
   header.probe_id = static_cast<uint16_t>(random_.next());
-  header.ts.tx = static_cast<uint16_t>(random_.next());
+  header.ts.tx = sent_at();
   p.has_ts = true;
   p.ce = random_.below(4) == 0;
   REQUIRE(receive(p) == Outcome::accepted_probe);

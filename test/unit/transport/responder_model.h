@@ -81,6 +81,11 @@ class ResponderModel {
 
   // ---- input ----
   void packet();
+  // Packets have been under way for some 5 us, on every path.
+  uint16_t sent_at() {
+    const auto units = (solo_.now - 5us).time_since_epoch().count() / 128;
+    return static_cast<uint16_t>(units - random_.below(4));
+  }
   wire::Packet dressed(wire::Packet p);
   Seen seen(int64_t at, const wire::Packet& p, uint16_t timestamp) const {
     return {at, p.ev, p.has_ts ? timestamp : uint16_t{0}, p.transport.bth.rtx};
@@ -130,7 +135,6 @@ class ResponderModel {
   std::deque<Seen> marked_;
   std::deque<Reply> replies_;
   std::deque<std::pair<Seen, wire::NackReason>> nacks_;
-  path::PortMask ports_ = 0;
   std::optional<std::pair<wire::Syndrome, int64_t>> failed_;
   std::pair<int64_t, int64_t> shown_of_;
   std::vector<int64_t> shown_;

@@ -2,6 +2,7 @@
 
 namespace softmrc::test {
 
+using transport::QpState;
 using transport::TxPacket;
 using wire::Opcode;
 
@@ -70,11 +71,24 @@ std::vector<TxPacket> Solo::poll(uint16_t room) {
   std::vector<TxPacket> out, some(32);
   while (const size_t n = core().poll(now, ports, some)) {
     for (size_t i = 0; i < n; ++i) {
-      if (some[i].token != 0) core().released(now, some[i].token);
+      if (some[i].token != 0 && hold)
+        held.push_back(some[i].token);
+      else if (some[i].token != 0)
+        core().released(now, some[i].token);
       out.push_back(some[i]);
     }
   }
   return out;
+}
+
+void Solo::enter(QpState state) {
+  const transport::QpAttributes attributes = qp().attributes;
+  REQUIRE(core().modify_qp(now, &qp(), QpState::kReset, {}, nullptr));
+  for (const auto to : {QpState::kInit, QpState::kRtr, QpState::kRts}) {
+    if (state == QpState::kReset || qp().state == state) return;
+    REQUIRE(core().modify_qp(now, &qp(), to, attributes, nullptr));
+  }
+  if (state == QpState::kError) REQUIRE(core().modify_qp(now, &qp(), state, {}, nullptr));
 }
 
 void Solo::write_out(uint64_t wr_id, uint32_t length, std::optional<uint32_t> immediate) {

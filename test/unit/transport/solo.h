@@ -26,8 +26,11 @@ class Solo {
   }
   // The same as a receive burst of its own.
   wire::Outcome feed(const wire::Packet& packet, PortId port = PortId(1));
-  // Everything that wants to leave and finds room: `room` packets per port.
+  // Everything that wants to leave and finds room: `room` packets per port. Buffers are given back
+  // at once, or kept in `held`.
   std::vector<transport::TxPacket> poll(uint16_t room = 1000);
+  // To this state, from RESET, with the attributes it had.
+  void enter(transport::QpState state);
   void write_out(uint64_t wr_id, uint32_t length,
                  std::optional<uint32_t> immediate = std::nullopt);  // posts, rings
 
@@ -41,6 +44,8 @@ class Solo {
   Endpoint local;
   Endpoint peer;  // only its address and QPN are used
   Time now{1ms};
+  bool hold = false;
+  std::vector<transport::Token> held;
 
  private:
   PairOptions options_;
