@@ -12,7 +12,7 @@ HERE = pathlib.Path(__file__).parent
 # Shown without unfolding; the rest of doc/simulator.md's metrics is below the fold.
 METRICS = {
     "goodput_gbps": ("Gb/s", "payload delivered, sum over flows"),
-    "goodput_share": ("", "of what the busiest ends' links can carry as payload"),
+    "goodput_share": ("", "of what the ports of sources or destinations can carry; above 1 where flows end early"),
     "flow_slowest": ("", "slowest flow's rate over the mean"),
     "flow_fastest": ("", "fastest flow's rate over the mean"),
     "jain": ("", "Jain's fairness index of the flows' rates"),
@@ -123,13 +123,12 @@ def costs(scenario):
     parts = []
     for variant in scenario["variants"]:
         runs = variant["runs"]
-        wall = sum(run["wall_seconds"] for run in runs)
-        parts.append(
-            f'{escaped(variant_name(variant))} {seconds(wall)}'
-            f'{f" for {len(runs)} seeds" if len(runs) > 1 else ""}, '
-            f'{number(round(runs[-1]["packets_per_second"]))} data packets/s, '
-            f'{runs[-1]["bytes_per_endpoint_peak"] / 1024:.0f} KiB per endpoint at most')
-    return f'<p class="detail">Cost: {"; ".join(parts)}.</p>'
+        part = (f'{variant_name(variant)} {seconds(sum(run["wall_seconds"] for run in runs))}'
+                f'{f" for {len(runs)} seeds" if len(runs) > 1 else ""}, '
+                f'{number(round(runs[-1]["packets_per_second"]))} data packets/s')
+        memory = max(run["bytes_per_endpoint_peak"] for run in runs) / 1024
+        parts.append(part + (f', {memory:.0f} KiB per host' if memory >= 1 else ''))
+    return f'<p class="detail">Cost: {escaped("; ".join(parts))}.</p>'
 
 
 def fabric(variants):

@@ -120,8 +120,14 @@ def of_variant(variant, many):
     return f": {variant_name(variant)}" if many else ""
 
 
+def one_time_unit(variants):
+    """The same for plots that stand side by side."""
+    longest = max((v["series"]["time_us"][-1] for v in variants if v["series"]["time_us"]), default=0)
+    return [svg.unit_for(longest, TIME)]
+
+
 def planes(variants):
-    plots = []
+    plots, unit = [], one_time_unit(variants)
     for variant in variants:
         series = variant["series"]
         if len(series["plane_gbps"]) < 2:
@@ -129,14 +135,14 @@ def planes(variants):
         curves = [Curve(f"plane {i}", series["time_us"], values, i)
                   for i, values in enumerate(series["plane_gbps"])]
         plots.append(Plot("Throughput per plane" + of_variant(variant, len(variants) > 1),
-                          "on the wire, T0s to hosts", "time", TIME, RATE, curves,
+                          "on the wire, T0s to hosts", "time", unit, RATE, curves,
                           spans_of(variant, [])))
     return with_shared_top(plots)
 
 
 def ev_states(variants):
     """Plots, and in words what needs none."""
-    plots, quiet, unknown = [], [], []
+    plots, quiet, unknown, unit = [], [], [], one_time_unit(variants)
     for variant in variants:
         series = variant["series"]
         times = series["time_us"]
@@ -156,14 +162,13 @@ def ev_states(variants):
         bad = [100 * rows[i][0] / t for i, t in zip(keep, total)]
         curves = [Curve("ASSUMED_BAD", xs, bad), Curve("SKIP", xs, [out[i] for i in keep], 1),
                   Curve("GOOD", xs, [100] * len(xs), 2)]
-        top = min(100, max(out) * 1.25)
-        if top > 60:
-            top = 100
+        top = max(out) * 1.25
+        top = 100 if top > 60 else max(top, 1)
         count = int(max(sum(row) for row in rows))
         plots.append(Plot("EV states" + of_variant(variant, len(variants) > 1),
                           f"of {number(count)} EVs of all senders"
                           + ("" if top == 100 else "; the axis is cut, what lies above is GOOD"),
-                          "time", TIME, PERCENT, curves, spans_of(variant, []),
+                          "time", unit, PERCENT, curves, spans_of(variant, []),
                           y_high=top, stacked=True))
     notes = []
     for words, of in (("Every EV was GOOD at every sample", quiet),
