@@ -8,8 +8,8 @@
 set -uo pipefail
 . "$(dirname "$0")/lib.sh"
 
-# What takes minutes, by measured cost, the costliest last: all else is known by then.
-long=(permutation loss-16mb uec/permutation-16mb loss-1gb)
+# What takes longest, by measured cost, the costliest last: all else is known by then.
+long=(uec/permutation-16mb permutation loss-16mb fabric-4096 loss-1gb)
 at_once=2
 memory_kib=$((6 << 20))  # of each, address space; the largest needs a fraction
 
