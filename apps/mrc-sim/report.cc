@@ -72,6 +72,26 @@ json of_flows(const std::vector<sim::Flow>& flows) {
   return list;
 }
 
+double microseconds(Duration d) { return static_cast<double>(d.count()) / 1e3; }
+
+// What a reader of the series has to know: on what it ran, what was not measured, what went wrong
+// when.
+json of_run(const sim::Scenario& scenario) {
+  json faults = json::array();
+  for (const sim::FaultScenario& fault : scenario.faults) {
+    json item = {{"kind", sim::name(fault.kind)}, {"at_us", microseconds(fault.at)}};
+    if (fault.until) item["until_us"] = microseconds(*fault.until);
+    item["period_us"] = microseconds(fault.period);
+    item["times"] = fault.repeat + (fault.one_by_one ? std::max(fault.count, 1u) - 1 : 0);
+    faults.push_back(std::move(item));
+  }
+  return {{"hosts", scenario.fabric.hosts},
+          {"planes", scenario.fabric.planes},
+          {"link_mbps", scenario.fabric.link_mbps},
+          {"warm_up_us", microseconds(scenario.warm_up)},
+          {"faults", std::move(faults)}};
+}
+
 }  // namespace
 
 Metrics medians(const std::vector<Run>& runs) {
@@ -153,7 +173,10 @@ json to_json(const sim::ScenarioFile& file, const std::map<std::string, std::vec
              const std::map<std::string, Metrics>& metrics, const std::vector<Verdict>& verdicts) {
   json out = {{"scenario", file.name}, {"title", file.title}};
   for (const auto& [variant, list] : runs) {
-    json entry = {{"variant", variant}, {"metrics", metrics.at(variant)}};
+    const sim::Scenario& scenario =
+        *std::ranges::find(file.variants, variant, &sim::Scenario::variant);
+    json entry = {
+        {"variant", variant}, {"setup", of_run(scenario)}, {"metrics", metrics.at(variant)}};
     for (const Run& run : list) {
       entry["runs"].push_back({{"seed", run.result.seed},
                                {"metrics", run.result.metrics},

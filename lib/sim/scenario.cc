@@ -1,6 +1,7 @@
 // Reading a scenario file. Variants are the file's own mapping with their keys laid over it.
 #include "sim/scenario.h"
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -170,19 +171,20 @@ void read_workload(const Value& section, const std::filesystem::path& folder,
     throw section.error("message_bytes: 1 to 2 GiB");
 }
 
+const std::vector<std::pair<std::string_view, FaultKind>>& fault_names() {
+  static const std::vector<std::pair<std::string_view, FaultKind>> names = {
+      {"loss", FaultKind::kLoss},          {"corruption", FaultKind::kCorruption},
+      {"delay", FaultKind::kDelay},        {"duplicate", FaultKind::kDuplicate},
+      {"slow", FaultKind::kSlow},          {"link_down", FaultKind::kLinkDown},
+      {"port_down", FaultKind::kPortDown}, {"black_hole", FaultKind::kBlackHole},
+      {"reboot", FaultKind::kReboot},      {"stall", FaultKind::kStall}};
+  return names;
+}
+
 FaultScenario read_fault(const Value& section, const FabricConfig& fabric) {
   FaultScenario fault;
   Fields fields(section);
-  fault.kind = fields.require("kind").choice<FaultKind>({{"loss", FaultKind::kLoss},
-                                                         {"corruption", FaultKind::kCorruption},
-                                                         {"delay", FaultKind::kDelay},
-                                                         {"duplicate", FaultKind::kDuplicate},
-                                                         {"slow", FaultKind::kSlow},
-                                                         {"link_down", FaultKind::kLinkDown},
-                                                         {"port_down", FaultKind::kPortDown},
-                                                         {"black_hole", FaultKind::kBlackHole},
-                                                         {"reboot", FaultKind::kReboot},
-                                                         {"stall", FaultKind::kStall}});
+  fault.kind = fields.require("kind").choice(fault_names());
   take_duration_us(fields, "at_us", fault.at);
   if (const auto value = fields.take("until_us"))
     fault.until = Duration(static_cast<int64_t>(value->number(0, 1e9) * 1e3));
@@ -324,6 +326,11 @@ ScenarioFile read_file(const std::string& yaml, const std::string& origin, const
 }
 
 }  // namespace
+
+std::string_view name(FaultKind kind) {
+  return std::ranges::find(fault_names(), kind, &std::pair<std::string_view, FaultKind>::second)
+      ->first;
+}
 
 ScenarioFile load_scenario(const std::filesystem::path& file) {
   std::ifstream in(file);

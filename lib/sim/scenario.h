@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cc/nscc.h"
@@ -85,6 +86,7 @@ enum class FaultKind {
   kReboot,     // a switch with its links down
   kStall,      // a host that neither sends nor receives
 };
+std::string_view name(FaultKind kind);  // as in a scenario file
 
 struct FaultScenario {
   FaultKind kind = FaultKind::kLoss;
