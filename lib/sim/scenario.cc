@@ -107,9 +107,14 @@ void read_transport(const Value& section, TransportScenario& transport) {
   fields.integer("timeout", transport.timeout, 0, 24);
   fields.integer("retry_linear", transport.retry_linear, 0, 7);
   fields.integer("retry_exponential", transport.retry_exponential, 0, 25);
-  fields.choice<CongestionControl>(
-      "congestion_control", transport.congestion_control,
-      {{"nscc", CongestionControl::kNscc}, {"fixed", CongestionControl::kFixed}});
+  const bool roce = transport.kind == TransportKind::kRoce;
+  if (roce) transport.congestion_control = CongestionControl::kDcqcn;
+  fields.choice<CongestionControl>("congestion_control", transport.congestion_control,
+                                   {{"nscc", CongestionControl::kNscc},
+                                    {"dcqcn", CongestionControl::kDcqcn},
+                                    {"fixed", CongestionControl::kFixed}});
+  if (transport.congestion_control == (roce ? CongestionControl::kNscc : CongestionControl::kDcqcn))
+    throw section.error("congestion_control: dcqcn is RoCE's, nscc the others'");
   if (const auto value = fields.take("nscc")) read_nscc(*value, transport.nscc);
   take_number(fields, "window_bdp", transport.window_bdp, 0.01, 1000);
   fields.integer("port_depth", transport.port_depth, 1, 1024);
