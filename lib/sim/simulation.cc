@@ -79,8 +79,11 @@ Simulation::Simulation(const Scenario& scenario) : scenario_(scenario), world_(s
   if (scenario.sample.count() > 0) plan(scenario.sample, [this] { sample(); });
 }
 
-// Packets under way go with their pool.
-Simulation::~Simulation() = default;
+// Packets under way go with their pool. Tasks go before hosts, whose wake-ups may be linked to
+// them.
+Simulation::~Simulation() {
+  for (const auto& task : tasks_) world_.events.cancel(*task);
+}
 
 void Simulation::make_mrc_hosts() {
   const TransportScenario& t = scenario_.transport;
