@@ -269,6 +269,7 @@ Result Simulation::result() const {
   m["ideal_gbps"] = ideal_gbps();
   m["trimmed"] = static_cast<double>(c.trimmed);
   m["ecn_marked"] = static_cast<double>(c.marked);
+  m["pfc_pauses"] = static_cast<double>(c.pauses);
   m["queue_drops"] = static_cast<double>(c.drop_queue);
   m["lost"] = static_cast<double>(c.dropped());
   m["no_route"] = static_cast<double>(c.drop_no_route);

@@ -54,6 +54,7 @@ void read_fabric(const Value& section, FabricConfig& fabric) {
   fields.integer("ecn_low_percent", fabric.ecn_low_percent, 0, 100);
   fields.integer("ecn_high_percent", fabric.ecn_high_percent, 0, 100);
   take_bool(fields, "ecn_last_hop", fabric.ecn_last_hop);
+  take_bool(fields, "pfc", fabric.pfc);
   take_bool(fields, "trimming", fabric.trimming);
   fields.integer("trim_bytes", fabric.trim_bytes, 64, 4096);
   take_bool(fields, "trim_rewrites_lengths", fabric.trim_rewrites_lengths);

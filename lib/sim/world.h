@@ -16,6 +16,7 @@ struct FabricCounters {
   uint64_t forwarded = 0;                // by switches
   uint64_t trimmed = 0;                  // payload cut since the queue was full
   uint64_t marked = 0;                   // ECN CE set
+  uint64_t pauses = 0;                   // PFC: a link was stopped
   uint64_t drop_queue = 0;               // queue full, and not trimmable
   uint64_t drop_loss = 0;                // random loss of a link
   uint64_t drop_link = 0;                // link down

@@ -246,5 +246,74 @@ TEST_CASE("faults of a link: loss, corruption, duplication, delay, rate") {
   CHECK(link.world.packets.out() == 0);
 }
 
+// ---- PFC ----
+
+// Two links into a switch of one slow way out: a packet takes 80 ns to come and 800 ns to leave.
+struct Lossless {
+  // Hands what comes on to the port behind it.
+  struct Relay final : Node {
+    Relay(World& w, Port& o) : world(w), out(o) {}
+    void receive(Packet* packet, uint32_t /*port*/) override { out.enqueue(world, packet); }
+    World& world;
+    Port& out;
+  };
+  Lossless() : relay(world, out), owner(world), end(world) {
+    fast.queue_bytes = fast.control_queue_bytes = 10'000;
+    fast.pause_bytes = 4'000;
+    slow = fast;
+    slow.rate_mbps = 10'000;
+    for (Port& port : in) port.connect(&fast, &owner, &relay, 0);
+    out.connect(&slow, &relay, &end, 0);
+  }
+  void send(size_t link, uint32_t psn, uint8_t dscp) {
+    in[link].enqueue(world, make_packet(world, psn, 1000, dscp));
+  }
+
+  World world{1};
+  PortProfile fast, slow;
+  Port in[2], out;
+  Relay relay;
+  Sink owner, end;
+};
+
+TEST_CASE("PFC: a link stops while too many of its packets wait behind it, and loses none") {
+  Lossless net;
+  for (uint32_t i = 0; i < 50; ++i) net.send(0, i, kClasses.no_trim);
+  drive(net.world, at_ns(480));
+  // One is leaving, five wait: that is more than four.
+  CHECK(net.out.data_bytes() == 5'000);
+  CHECK(net.in[0].paused());
+  CHECK(net.in[0].waiting() == 43);  // a sixth is on the link
+  drive(net.world, at_ns(80 + 4 * 800 - 1));
+  CHECK(net.in[0].paused());
+  CHECK(net.out.data_bytes() == 3'000);
+  drive(net.world, at_ns(80 + 4 * 800 + 1));
+  CHECK_FALSE(net.in[0].paused());  // two are left, and half of the limit
+  drive(net.world, at_ns(1'000'000));
+  REQUIRE(net.end.arrivals.size() == 50);
+  CHECK(std::ranges::is_sorted(net.end.psns()));
+  CHECK(net.end.arrivals.back().at == at_ns(80 + 50 * 800));  // the way out was never idle
+  CHECK(net.world.counters.dropped() == 0);
+  CHECK(net.world.counters.pauses > 1);
+  CHECK(net.world.packets.out() == 0);
+}
+
+TEST_CASE("PFC: the other links go on, and so does control on the one that is stopped") {
+  Lossless net;
+  for (uint32_t i = 0; i < 20; ++i) net.send(0, i, kClasses.no_trim);
+  drive(net.world, at_ns(480));
+  REQUIRE(net.in[0].paused());
+  net.send(0, 100, kClasses.control);
+  net.send(1, 200, kClasses.no_trim);
+  CHECK_FALSE(net.in[1].paused());
+  drive(net.world, at_ns(1'000));
+  CHECK(net.in[0].waiting() == 13);
+  CHECK(net.in[1].waiting() == 0);
+  CHECK(net.out.data_bytes() + 1'000 * net.end.arrivals.size() >= 6'000);
+  drive(net.world, at_ns(1'000'000));
+  CHECK(net.end.arrivals.size() == 22);
+  CHECK(net.end.arrivals[1].psn == 100);
+}
+
 }  // namespace
 }  // namespace softmrc::sim

@@ -141,6 +141,24 @@ TEST_CASE("a host's stall and its port's loss fail no QP") {
   }
 }
 
+TEST_CASE("a lossless fabric holds RoCE back without a loss, also through three tiers") {
+  const ScenarioFile file = parse_scenario(
+      "fabric: {planes: 1, tiers: 3, hosts: 16, hosts_per_t0: 2, uplinks: 2, t0s_per_pod: 2,"
+      " t1_uplinks: 1, pfc: true}\n"
+      "transport: {kind: roce, congestion_control: fixed, timeout: 12}\n"
+      "workload: {kind: all_to_all, bytes: 100K, message_bytes: 50K}\n"
+      "run: {duration_us: 100000}\n",
+      "test");
+  Simulation simulation(file.variants.at(0));
+  simulation.run();
+  const Result result = simulation.result();
+  CHECK(result.metrics.at("flows_done") == 16 * 15);
+  CHECK(result.metrics.at("pfc_pauses") > 0);
+  CHECK(result.metrics.at("lost") == 0);
+  CHECK(result.metrics.at("resent") == 0);
+  CHECK(result.metrics.at("misplaced") == 0);
+}
+
 TEST_CASE("congestion control belongs to its transport") {
   const std::string rest =
       "fabric: {hosts: 2}\nworkload: {kind: permutation}\nrun: {}\ntransport: ";
