@@ -52,9 +52,11 @@ class ArrivalRing {
     std::swap(old.bitmap_, bitmap_);
     std::swap(old.info_, info_);
     std::swap(old.msn_, msn_);
+    old.mask_ = mask_;
     bitmap_.assign(slots / 64, 0);
     info_.assign(slots, PsnInfo{});
     msn_.assign(slots, Msn{});
+    mask_ = slots - 1;
     memory_->used += bytes(slots);  // the old one's are given back as it goes
     for (Psn psn = first; old.slots() != 0 && psn <= last; ++psn) {
       info(psn) = old.info(psn);
@@ -78,7 +80,7 @@ class ArrivalRing {
   }
 
  private:
-  uint32_t index(Psn psn) const { return psn.value() & (slots() - 1); }
+  uint32_t index(Psn psn) const { return psn.value() & mask_; }
   uint64_t& word(Psn psn) { return bitmap_[index(psn) / 64]; }
   uint64_t word(Psn psn) const { return bitmap_[index(psn) / 64]; }
   void give_back() { memory_->used -= bytes(info_.size()); }
@@ -87,9 +89,11 @@ class ArrivalRing {
     bitmap_ = std::exchange(other.bitmap_, {});
     info_ = std::exchange(other.info_, {});
     msn_ = std::exchange(other.msn_, {});
+    mask_ = other.mask_;
   }
 
   TrackingMemory* memory_;
+  uint32_t mask_ = 0;  // slots() - 1, while there are any
   std::vector<uint64_t> bitmap_;
   std::vector<PsnInfo> info_;
   std::vector<Msn> msn_;  // parallel to info_, read only when a message ends or fails

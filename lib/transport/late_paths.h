@@ -56,6 +56,7 @@ class LatePaths {
   static constexpr uint8_t kTold = 8;
   static constexpr int32_t kLatest = 1 << 14;  // of the 2^15 units that a difference may show
   static constexpr int kAverageShift = 4;      // weight 1/16 of a packet in the average
+  static constexpr uint32_t kAverageMask = (1u << (16 + kAverageShift)) - 1;
 
   struct Suspect {
     Ev ev;
@@ -66,11 +67,13 @@ class LatePaths {
     const auto delay = static_cast<uint16_t>(wire_timestamp(now) - timestamp);
     if (!started_) {
       started_ = true;
-      average_ = delay << kAverageShift;
+      average_ = uint32_t{delay} << kAverageShift;
     }
     const auto excess = static_cast<int16_t>(delay - (average_ >> kAverageShift));
-    // No packet moves the average by more than a late one would.
-    average_ += std::clamp<int32_t>(excess, -late_, late_);
+    // No packet moves the average by more than a late one would. It wraps as timestamps do, when
+    // clocks drift apart for long enough.
+    average_ += static_cast<uint32_t>(std::clamp<int32_t>(excess, -late_, late_));
+    average_ &= kAverageMask;
     return excess > late_;
   }
   Suspect* find(Ev ev) {
@@ -83,8 +86,8 @@ class LatePaths {
     --suspects_;
   }
 
-  int32_t late_;         // units of 128 ns above the average
-  int32_t average_ = 0;  // arrival minus timestamp, 1/16 units
+  int32_t late_;          // units of 128 ns above the average
+  uint32_t average_ = 0;  // arrival minus timestamp, 1/16 units
   bool started_ = false;
   uint8_t suspects_ = 0, next_ = 0;
   std::array<Suspect, 8> table_{};

@@ -85,13 +85,14 @@ bool Requestor::new_packet_allowed() const {
 bool Requestor::psns_suffice(const SendRequest& next) const {
   if (acked_ == started_) return true;
   const uint32_t in_use = (next_psn_.value() - queue_->at(acked_).first_psn.value()) & Psn::kMask;
-  return in_use + packets_of(next) <= kMaxMessagePackets;
+  return in_use < kMaxMessagePackets &&
+         next.length <= uint64_t{kMaxMessagePackets - in_use} * path_mtu_;
 }
 
 // Why a request cannot even be started.
 std::optional<RequestStatus> Requestor::invalid(const SendRequest& request) const {
   if (request.protection_error) return RequestStatus::kLocalProtectionError;
-  if (packets_of(request) > kMaxMessagePackets) return RequestStatus::kLocalLengthError;
+  if (request.length > max_message_bytes(path_mtu_)) return RequestStatus::kLocalLengthError;
   return std::nullopt;
 }
 
@@ -125,7 +126,8 @@ SchedulingState Requestor::scheduling_state(const RequestorEnvironment& env) con
 // Gives the next queued request its PSNs and sequence numbers.
 void Requestor::start_next_request() {
   SendRequest& request = queue_->at(started_);
-  const auto packets = static_cast<int32_t>(packets_of(request));
+  const auto packets =
+      static_cast<int32_t>(request.length == 0 ? 1 : (request.length - 1) / path_mtu_ + 1);
   request.first_psn = next_psn_;
   request.last_psn = next_psn_ + (packets - 1);
   request.msn = next_msn_;

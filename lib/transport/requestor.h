@@ -168,9 +168,6 @@ class Requestor {
 
   // requestor.cc
   bool new_packet_allowed() const;
-  uint32_t packets_of(const SendRequest& request) const {
-    return request.length == 0 ? 1 : (request.length - 1) / path_mtu_ + 1;
-  }
   bool psns_suffice(const SendRequest& next) const;
   std::optional<RequestStatus> invalid(const SendRequest& request) const;
   void start_next_request();

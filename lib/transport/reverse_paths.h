@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <optional>
 
@@ -26,24 +27,21 @@ class ReversePaths {
   PortId plane_to_probe(path::PortMask ports) { return turn(probe_turn_, ports); }
   void answered(Time now, const path::Entry& entry, Duration rtt) {
     plane(entry.port) = {entry, 0, true};
+    doubtful_ &= ~path::mask_of(entry.port);
     srtt_ += (rtt - srtt_) / 8;
     next_probe_ = now + std::max(srtt_, base_rtt_);
   }
   void unanswered(Time now, PortId port) {
     Plane& at = plane(port);
-    if (at.misses < kMissesToDoubt) ++at.misses;
+    if (at.misses < kMissesToDoubt && ++at.misses == kMissesToDoubt)
+      doubtful_ |= path::mask_of(port);
     next_probe_ = now;
   }
   // Late answers count as none. [D]
   Duration patience() const { return std::max(4 * srtt_, kMinPatience); }
 
   // Planes on which probe after probe found no way: used only if no other is left. [D]
-  path::PortMask doubtful() const {
-    path::PortMask mask = 0;
-    for (size_t i = 0; i < kMaxPorts; ++i)
-      if (planes_[i].misses == kMissesToDoubt) mask |= path::PortMask{1} << i;
-    return mask;
-  }
+  path::PortMask doubtful() const { return doubtful_; }
   // Planes of `ports`, which is not empty, take turns.
   PortId next(path::PortMask ports) { return turn(control_turn_, ports); }
   // The plane's EV that is known to work; nullptr: none is.
@@ -63,12 +61,13 @@ class ReversePaths {
   };
   Plane& plane(PortId port) { return planes_[port.value() - 1u]; }
   static PortId turn(uint8_t& last, path::PortMask ports) {
-    do last = static_cast<uint8_t>(last % kMaxPorts + 1);
-    while ((ports & path::mask_of(PortId(last))) == 0);
+    const path::PortMask later = ports >> last << last;
+    last = static_cast<uint8_t>(std::countr_zero(later != 0 ? later : ports) + 1);
     return PortId(last);
   }
 
   std::array<Plane, kMaxPorts> planes_{};
+  path::PortMask doubtful_ = 0;
   Time next_probe_ = kLongAgo;
   Duration srtt_, base_rtt_;
   uint8_t probe_turn_ = 0, control_turn_ = 0;

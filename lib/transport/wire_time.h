@@ -13,7 +13,8 @@ inline constexpr Duration kTimestampTrusted = std::chrono::milliseconds(4);
 
 // 0 means "no timestamp", so a sender's 0 goes out as 1. [D]
 inline uint16_t wire_timestamp(Time at) {
-  const auto units = static_cast<uint16_t>(at.time_since_epoch().count() / 128);
+  const auto units =
+      static_cast<uint16_t>(static_cast<uint64_t>(at.time_since_epoch().count()) / 128);
   return units == 0 ? 1 : units;
 }
 

@@ -348,7 +348,11 @@ TEST_CASE("late paths: eight in a row, few paths, not the pause of a host") {
   // A host that stops for 3 ms delays 500 packets of all paths.
   for (uint32_t i = 0; i < 500; ++i) CHECK_FALSE(arrive(i % 100, 3ms));
   for (uint32_t i = 0; i < 5000; ++i) CHECK_FALSE(arrive(i % 100, 10us));
+  // A sender whose clock runs 1 % fast: the difference of the clocks goes through its wrap.
+  Duration ahead{};
+  for (uint32_t i = 0; i < 2'000'000; ++i) REQUIRE_FALSE(arrive(i % 100, 10us - (ahead += 10ns)));
+  for (uint32_t i = 0; i < 1000; ++i) CHECK_FALSE(arrive(i % 100, 10us - ahead));
   // Seven late ones and a timely one, again and again.
   for (uint32_t i = 0; i < 80'000; ++i)
-    CHECK_FALSE(arrive(i % 100, i % 100 == 5 && i / 100 % 8 != 0 ? 200us : 10us));
+    CHECK_FALSE(arrive(i % 100, (i % 100 == 5 && i / 100 % 8 != 0 ? 200us : 10us) - ahead));
 }
