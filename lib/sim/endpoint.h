@@ -34,6 +34,27 @@ struct Channel {
   uint64_t notified = 0;   // at the receiver
 };
 
+// Where byte `offset` of a channel's source lies; an address that stands for it, where bytes are
+// not stored.
+const uint8_t* source_at(const Channel& channel, uint64_t offset);
+// Payload arrives at `offset` of the channel's region; where bytes are not stored, the address they
+// came from says whose they are. False: it does not fit into the region.
+bool place(Channel& channel, uint64_t offset, std::span<const uint8_t> payload);
+
+// What a host has sent and got, as far as its transport knows such a thing.
+struct EndpointCounters {
+  uint64_t data_sent = 0, data_resent = 0;  // packets: the first time, and again
+  uint64_t resent_nack = 0, resent_hole = 0, resent_timeout = 0;
+  uint64_t resends_averted = 0, spurious_resends = 0;
+  uint64_t duplicates = 0;  // data packets that had arrived before
+  uint64_t timeouts = 0;
+  uint64_t sacks_sent = 0, nacks_sent = 0, acks_sent = 0, probes_sent = 0;
+  uint64_t drops = 0;          // packets that came in and were of no use
+  int64_t inflight_bytes = 0;  // right now
+
+  EndpointCounters& operator+=(const EndpointCounters& other);
+};
+
 // Told of what ends; `channel` is the number in the run's list.
 class Traffic {
  public:
@@ -54,6 +75,7 @@ class Endpoint : public Node {
   virtual void set_port(uint32_t plane, bool up) = 0;  // as its own NIC notices
   // Neither sends nor takes anything until the same is called with false.
   virtual void stall(bool stalled) = 0;
+  virtual EndpointCounters counters() const = 0;
 };
 
 // A host's wake-up event knows whose it is.

@@ -114,6 +114,7 @@ Fabric::Fabric(World& world, const FabricConfig& config, uint32_t path_mtu) : co
   inner_.ecn_low = config_.queue_bytes / 100 * config_.ecn_low_percent;
   inner_.ecn_high = config_.queue_bytes / 100 * config_.ecn_high_percent;
   inner_.trim_bytes = config_.trimming ? config_.trim_bytes + kWireOverhead : 0;
+  inner_.pause_bytes = config_.pfc ? config_.queue_bytes / 5 : 0;
   inner_.trim_rewrites_lengths = config_.trim_rewrites_lengths;
   inner_.classes = config_.classes;
   last_hop_ = inner_;

@@ -34,6 +34,7 @@ struct FabricConfig {
   uint32_t control_queue_bytes = 0;                      // 0: as much
   uint32_t ecn_low_percent = 20, ecn_high_percent = 80;  // of queue_bytes; high 0: no ECN
   bool ecn_last_hop = false;
+  bool pfc = false;  // lossless by priority flow control: nothing is dropped or trimmed
   bool trimming = true;
   uint32_t trim_bytes = 128;  // of the frame, that stay
   bool trim_rewrites_lengths = false;

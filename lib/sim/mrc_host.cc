@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "sim/fabric.h"
 #include "sim/wire_mode.h"
@@ -14,9 +13,6 @@ namespace {
 
 constexpr uint32_t kFirstQpn = 16;  // 0..15 are reserved
 constexpr unsigned kRegionShift = 40;
-
-// Where payload is not stored: the address that stands for byte 0 of every channel's source.
-constexpr uintptr_t kSourceBase = uintptr_t{1} << 46;
 
 // A channel's region at the receiver, and its R_Key.
 uint64_t region_va(uint32_t channel) { return uint64_t{channel + 1} << kRegionShift; }
@@ -91,7 +87,6 @@ bool MrcHost::post(uint32_t channel, const Message& message) {
   if (end.qp == nullptr) return false;
   transport::SendRequest* request = end.send.reserve();
   if (request == nullptr) return false;
-  const Channel& c = context_.channels[channel];
   request->wr_id = message.id;
   request->remote_va = region_va(channel) + message.offset;
   request->rkey = channel;
@@ -100,10 +95,9 @@ bool MrcHost::post(uint32_t channel, const Message& message) {
   request->with_immediate = message.notify;
   request->immediate = message.immediate;
   if (message.length > 0) {
-    const uint8_t* source = c.source_bytes.empty() ? reinterpret_cast<const uint8_t*>(kSourceBase)
-                                                   : c.source_bytes.data();
     request->segment_count = 1;
-    end.send.segments(request)[0] = {source + message.offset, message.length};
+    end.send.segments(request)[0] = {source_at(context_.channels[channel], message.offset),
+                                     message.length};
   }
   end.send.publish();
   // The core may be at work right now, for this host or another one: it hears of it afterwards.
@@ -165,24 +159,12 @@ void MrcHost::finish_input() {
   service();
 }
 
-// Where bytes are not stored the address they came from says whose they are.
 bool MrcHost::place(const void* /*protection_domain*/, uint32_t rkey, uint64_t va,
                     std::span<const uint8_t> payload) {
   if (payload.empty()) return true;
   if (rkey >= context_.channels.size()) return false;
   Channel& channel = context_.channels[rkey];
-  const uint64_t offset = va - region_va(rkey);
-  if (channel.destination != id_ || offset > channel.region_bytes ||
-      payload.size() > channel.region_bytes - offset)
-    return false;
-  if (channel.placed_bytes.empty()) {
-    const uint8_t* meant = reinterpret_cast<const uint8_t*>(kSourceBase) + offset;
-    channel.misplaced += payload.data() != meant;
-  } else {
-    std::memcpy(channel.placed_bytes.data() + offset, payload.data(), payload.size());
-  }
-  channel.delivered += payload.size();
-  return true;
+  return channel.destination == id_ && sim::place(channel, va - region_va(rkey), payload);
 }
 
 // ---- packets out ----
@@ -261,6 +243,29 @@ void MrcHost::stall(bool stalled) {
     context_.world.packets.give_back(packet);
   }
   finish_input();
+}
+
+EndpointCounters MrcHost::counters() const {
+  const transport::CoreCounters& c = core_.counters();
+  EndpointCounters sum;
+  sum.data_sent = c.data_sent;
+  sum.data_resent = c.data_resent;
+  sum.resent_nack = c.resent_nack;
+  sum.resent_hole = c.resent_hole;
+  sum.resent_timeout = c.resent_timeout;
+  sum.resends_averted = c.resends_averted;
+  sum.spurious_resends = c.spurious_resends;
+  sum.duplicates = c.outcomes[static_cast<size_t>(wire::Outcome::accepted_duplicate)];
+  sum.timeouts = c.timeouts;
+  sum.sacks_sent = c.sacks_sent;
+  sum.nacks_sent = c.nacks_sent;
+  sum.acks_sent = c.acks_sent;
+  sum.probes_sent = c.probes_sent;
+  for (size_t i = 0; i < c.outcomes.size(); ++i)
+    if (wire::is_drop(static_cast<wire::Outcome>(i))) sum.drops += c.outcomes[i];
+  for (const auto& end : ends_)
+    if (end->qp != nullptr) sum.inflight_bytes += end->qp->requestor.inflight();
+  return sum;
 }
 
 // ---- events of the core ----

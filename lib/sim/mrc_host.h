@@ -47,6 +47,7 @@ class MrcHost final : public Endpoint, transport::Memory, transport::Events {
   void wake(Time now) override;
   void set_port(uint32_t plane, bool up) override;
   void stall(bool stalled) override;
+  EndpointCounters counters() const override;
 
   const transport::Core& core() const { return core_; }
   // The QP of this host's end of a channel; nullptr: it has none.

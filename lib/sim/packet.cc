@@ -19,6 +19,7 @@ Packet* PacketPool::take() {
   first_free_ = packet->next;
   packet->next = nullptr;
   --free_;
+  packet->from = nullptr;
   packet->trimmed = packet->corrupt = packet->control = false;
   packet->hop_limit = wire::kDefaultHopLimit;
   return packet;

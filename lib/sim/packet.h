@@ -18,6 +18,7 @@ namespace softmrc::sim {
 using HostId = uint32_t;
 
 class Node;
+class Port;
 
 // As an event: its arrival at `to`. In a queue it is linked by the same `next`.
 struct Packet : Event {
@@ -25,6 +26,7 @@ struct Packet : Event {
 
   Node* to = nullptr;
   uint32_t to_port = 0;  // of `to`
+  Port* from = nullptr;  // whose link it came over; PFC only
   HostId source = 0, destination = 0;
   IpAddress outer_destination;  // all zero: not encapsulated
   Ev ev;

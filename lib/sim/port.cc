@@ -8,12 +8,13 @@ namespace softmrc::sim {
 
 void Port::enqueue(World& world, Packet* packet) {
   if (!up_) return world.drop(packet, &FabricCounters::drop_link, "link down");
-  if (!packet->control && data_bytes_ + packet->bytes > profile_->queue_bytes)
-    packet = make_room(world, packet);
+  const uint32_t most = profile_->pause_bytes != 0 ? UINT32_MAX / 2 : profile_->queue_bytes;
+  if (!packet->control && data_bytes_ + packet->bytes > most) packet = make_room(world, packet);
   const bool full = packet->control ? control_bytes_ + packet->bytes > profile_->control_queue_bytes
-                                    : data_bytes_ + packet->bytes > profile_->queue_bytes;
+                                    : data_bytes_ + packet->bytes > most;
   if (full) return world.drop(packet, &FabricCounters::drop_queue, "queue full");
   append(packet);
+  if (packet->from != nullptr && !packet->control) packet->from->hold(world, packet->bytes);
   if (scheduled()) return;
   if (free_at_ <= world.now())
     start(world);
@@ -30,6 +31,24 @@ void Port::append(Packet* packet) {
     data_.push(packet);
   }
   ++waiting_;
+}
+
+void Port::hold(World& world, uint32_t bytes) {
+  held_ += bytes;
+  if (paused_ || held_ <= profile_->pause_bytes) return;
+  paused_ = true;
+  ++world.counters.pauses;
+}
+
+void Port::release(World& world, uint32_t bytes) {
+  held_ -= bytes;
+  if (!paused_ || held_ > profile_->pause_bytes / 2) return;
+  paused_ = false;
+  if (waiting_ == 0 || scheduled()) return;
+  if (free_at_ <= world.now())
+    start(world);
+  else
+    world.events.schedule(*this, free_at_);
 }
 
 bool Port::trimmable(const Packet& packet) const {
@@ -75,6 +94,8 @@ void Port::sent(World& world) {
 
 void Port::start(World& world) {
   Packet* packet;
+  Port* from = nullptr;  // whose link one packet fewer holds up
+  if (paused_ && control_.empty()) return;
   if (!control_.empty()) {
     packet = control_.pop();
     control_bytes_ -= packet->bytes;
@@ -83,6 +104,7 @@ void Port::start(World& world) {
     const uint32_t depth = data_bytes_;
     packet = data_.pop();
     data_bytes_ -= packet->bytes;
+    from = packet->from;
     const PortProfile& p = *profile_;
     if (p.ecn_high != 0 && depth > p.ecn_low && packet->ecn == wire::Ecn::kEct0 &&
         (depth >= p.ecn_high ||
@@ -102,13 +124,16 @@ void Port::start(World& world) {
   remainder_ = work % rate;
   free_at_ = world.now() + Duration(static_cast<int64_t>(work / rate));
   if (waiting_ > 0 || report_each_) world.events.schedule(*this, free_at_);
+  const uint32_t bytes = packet->bytes;
   put_on_link(world, packet, free_at_ + profile_->delay);
+  if (from != nullptr) from->release(world, bytes);
 }
 
 void Port::put_on_link(World& world, Packet* packet, Time end) {
   if (!up_) return world.drop(packet, &FabricCounters::drop_link, "link down");
   packet->to = to_;
   packet->to_port = to_port_;
+  if (profile_->pause_bytes != 0) packet->from = this;
   if (fault_) {
     if (fault_->loss > 0 && world.random.chance(fault_->loss))
       return world.drop(packet, &FabricCounters::drop_loss, "lost");

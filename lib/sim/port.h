@@ -1,6 +1,11 @@
 // An output port with its queues and the link behind it. Data and control packets wait in queues of
 // their own, control first; a full data queue trims or drops; ECN marks between two depths as a
 // packet leaves. Rule: doc/protocol.md, "Fabric".
+//
+// Or, for RoCE, the fabric is lossless by priority flow control (PFC, IEEE 802.1Qbb): data queues
+// have no limit, and a link of whose packets too many wait in the switch behind it stops, data
+// only, until half of them have left. [D] It stops and goes on at once: a pause frame takes no
+// time.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +22,7 @@ struct PortProfile {
   uint32_t control_queue_bytes = 0;
   uint32_t ecn_low = 0, ecn_high = 0;  // bytes of data queue; high 0: never marks
   uint32_t trim_bytes = 0;             // frame size left of a trimmed packet; 0: drops instead
+  uint32_t pause_bytes = 0;            // PFC: a link stops at that many waiting; 0: no PFC
   bool last_hop = false;
   bool trim_rewrites_lengths = false;  // IP and UDP lengths of a trimmed frame (wire mode)
   wire::TrafficClasses classes;
@@ -59,6 +65,7 @@ class Port final : public Event {
 
   uint32_t waiting() const { return waiting_; }  // packets in both queues
   uint32_t data_bytes() const { return data_bytes_; }
+  bool paused() const { return paused_; }
   bool sending(Time now) const { return free_at_ > now; }
   uint64_t bytes_sent() const { return bytes_sent_; }
   Node& owner() { return *owner_; }
@@ -66,6 +73,8 @@ class Port final : public Event {
 
  private:
   void append(Packet* packet);
+  void hold(World& world, uint32_t bytes);
+  void release(World& world, uint32_t bytes);
   bool trimmable(const Packet& packet) const;
   Packet* make_room(World& world, Packet* packet);
   void trim(World& world, Packet& packet);
@@ -77,7 +86,8 @@ class Port final : public Event {
   Node* to_ = nullptr;
   uint32_t to_port_ = 0;
   uint32_t data_bytes_ = 0, control_bytes_ = 0, waiting_ = 0;
-  bool up_ = true, report_each_ = false;
+  uint32_t held_ = 0;  // PFC: bytes that came over this link and wait at its far end
+  bool up_ = true, report_each_ = false, paused_ = false;
   uint64_t remainder_ = 0;  // of the last transmission's length in ns, so that none is lost
   Time free_at_{};
   uint64_t bytes_sent_ = 0;

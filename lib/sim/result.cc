@@ -30,10 +30,11 @@ double quantile(std::vector<double> values, double q) {
 
 double Simulation::ideal_gbps() const {
   wire::TransportHeaders headers;
-  headers.bth.timestamp = true;
+  const bool mrc = scenario_.transport.kind == TransportKind::kMrc;
+  headers.bth.timestamp = mrc;
   headers.body = wire::WriteHeader{};
   const uint32_t mtu = scenario_.transport.path_mtu;
-  const double share = static_cast<double>(mtu) / wire_bytes(headers, mtu, true);
+  const double share = static_cast<double>(mtu) / wire_bytes(headers, mtu, mrc);
   return share * static_cast<double>(scenario_.fabric.link_mbps) / 1e3 * scenario_.fabric.planes;
 }
 
@@ -45,8 +46,8 @@ uint64_t Simulation::delivered() const {
 
 uint64_t Simulation::data_packets() const {
   uint64_t sum = 0;
-  for (HostId host = 0; host < hosts_.size(); ++host) {
-    const transport::CoreCounters& c = static_cast<const MrcHost&>(*hosts_[host]).core().counters();
+  for (const auto& host : hosts_) {
+    const EndpointCounters c = host->counters();
     sum += c.data_sent + c.data_resent;
   }
   return sum;
@@ -91,7 +92,8 @@ void Simulation::sample() {
   series_.queue_max_bytes.push_back(depth_max);
 
   double good = 0, skip = 0, bad = 0;
-  if (hosts_.size() <= kMostHostsForEvStates) {
+  const bool mrc = scenario_.transport.kind == TransportKind::kMrc;
+  if (mrc && hosts_.size() <= kMostHostsForEvStates) {
     for (uint32_t i = 0; i < channels_.size(); ++i) {
       const transport::Qp* qp = mrc_host(channels_[i].source).qp(i);
       if (qp == nullptr || !qp->evs) continue;
@@ -177,42 +179,8 @@ void Simulation::add_group_metrics(Result& result, const std::string& group) con
 }
 
 void Simulation::add_transport_metrics(Result& result) const {
-  transport::CoreCounters sum;
-  uint64_t drop = 0;
-  int64_t inflight = 0;
-  uint64_t bad = 0, bad_now = 0;
-  double srtt = 0, patience = 0;
-  for (const auto& endpoint : hosts_) {
-    const auto& host = static_cast<const MrcHost&>(*endpoint);
-    const transport::CoreCounters& c = host.core().counters();
-    sum.data_sent += c.data_sent;
-    sum.data_resent += c.data_resent;
-    sum.resent_nack += c.resent_nack;
-    sum.resent_hole += c.resent_hole;
-    sum.resent_timeout += c.resent_timeout;
-    sum.resends_averted += c.resends_averted;
-    sum.spurious_resends += c.spurious_resends;
-    sum.sacks_sent += c.sacks_sent;
-    sum.nacks_sent += c.nacks_sent;
-    sum.acks_sent += c.acks_sent;
-    sum.probes_sent += c.probes_sent;
-    sum.timeouts += c.timeouts;
-    for (size_t i = 0; i < c.outcomes.size(); ++i) {
-      sum.outcomes[i] += c.outcomes[i];
-      if (wire::is_drop(static_cast<wire::Outcome>(i))) drop += c.outcomes[i];
-    }
-  }
-  for (uint32_t i = 0; i < channels_.size(); ++i) {
-    const transport::Qp* qp = static_cast<const MrcHost&>(*hosts_[channels_[i].source]).qp(i);
-    if (qp == nullptr) continue;
-    inflight += qp->requestor.inflight();
-    srtt += nanoseconds(qp->requestor.smoothed_rtt());
-    patience += nanoseconds(qp->requestor.patience());
-    for (path::EvIndex ev = 0; qp->evs && ev < qp->evs->size(); ++ev) {
-      bad += qp->evs->counters(ev).went_bad;
-      bad_now += qp->evs->state(ev) == path::EvState::kAssumedBad;
-    }
-  }
+  EndpointCounters sum;
+  for (const auto& host : hosts_) sum += host->counters();
   auto& m = result.metrics;
   const auto put = [&m](const char* name, auto value) { m[name] = static_cast<double>(value); };
   put("data_packets", sum.data_sent);
@@ -222,19 +190,37 @@ void Simulation::add_transport_metrics(Result& result) const {
   put("resent_timeout", sum.resent_timeout);
   put("resends_averted", sum.resends_averted);
   put("spurious_resends", sum.spurious_resends);
-  put("duplicates", sum.outcomes[static_cast<size_t>(wire::Outcome::accepted_duplicate)]);
+  put("duplicates", sum.duplicates);
   put("timeouts", sum.timeouts);
   put("sacks", sum.sacks_sent);
   put("nacks", sum.nacks_sent);
   put("acks", sum.acks_sent);
   put("probes", sum.probes_sent);
-  put("endpoint_drops", drop);
-  put("inflight_bytes", inflight);
-  put("evs_gone_bad", bad);
-  put("evs_bad_at_end", bad_now);
+  put("endpoint_drops", sum.drops);
+  put("inflight_bytes", sum.inflight_bytes);
+  if (scenario_.transport.kind == TransportKind::kMrc) add_path_metrics(result);
+}
+
+// What only MRC knows: how its paths and its round trips fared.
+void Simulation::add_path_metrics(Result& result) const {
+  uint64_t bad = 0, bad_now = 0;
+  double srtt = 0, patience = 0;
+  for (uint32_t i = 0; i < channels_.size(); ++i) {
+    const transport::Qp* qp = static_cast<const MrcHost&>(*hosts_[channels_[i].source]).qp(i);
+    if (qp == nullptr) continue;
+    srtt += nanoseconds(qp->requestor.smoothed_rtt());
+    patience += nanoseconds(qp->requestor.patience());
+    for (path::EvIndex ev = 0; qp->evs && ev < qp->evs->size(); ++ev) {
+      bad += qp->evs->counters(ev).went_bad;
+      bad_now += qp->evs->state(ev) == path::EvState::kAssumedBad;
+    }
+  }
+  auto& m = result.metrics;
   const auto qps = static_cast<double>(channels_.size());
-  put("srtt_us", srtt / qps / 1e3);
-  put("loss_patience_us", patience / qps / 1e3);
+  m["evs_gone_bad"] = static_cast<double>(bad);
+  m["evs_bad_at_end"] = static_cast<double>(bad_now);
+  m["srtt_us"] = srtt / qps / 1e3;
+  m["loss_patience_us"] = patience / qps / 1e3;
 }
 
 void Simulation::add_window_metrics(Result& result) const {
@@ -260,6 +246,10 @@ void Simulation::add_window_metrics(Result& result) const {
     const std::string prefix = window.name + ".";
     result.metrics[prefix + "goodput_min_gbps"] = least;
     result.metrics[prefix + "goodput_mean_gbps"] = sum / static_cast<double>(count);
+    auto& m = result.metrics;
+    // What goodput_share relates to, of the whole run.
+    if (m["goodput_gbps"] > 0)
+      m[prefix + "goodput_min_share"] = least * m["goodput_share"] / m["goodput_gbps"];
     result.metrics[prefix + "planes_apart"] = unequal;
   }
 }
@@ -286,8 +276,11 @@ Result Simulation::result() const {
   m["ideal_gbps"] = ideal_gbps();
   m["trimmed"] = static_cast<double>(c.trimmed);
   m["ecn_marked"] = static_cast<double>(c.marked);
+  m["pfc_pauses"] = static_cast<double>(c.pauses);
   m["queue_drops"] = static_cast<double>(c.drop_queue);
   m["lost"] = static_cast<double>(c.dropped());
+  m["data_lost"] = static_cast<double>(c.data_lost);
+  if (m["evs_gone_bad"] > 0) m["lost_per_bad_ev"] = m["data_lost"] / m["evs_gone_bad"];
   m["no_route"] = static_cast<double>(c.drop_no_route);
   m["qps_failed"] = static_cast<double>(workload_->broken());
   m["events"] = static_cast<double>(handled_);

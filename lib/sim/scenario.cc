@@ -55,6 +55,7 @@ void read_fabric(const Value& section, FabricConfig& fabric) {
   fields.integer("ecn_low_percent", fabric.ecn_low_percent, 0, 100);
   fields.integer("ecn_high_percent", fabric.ecn_high_percent, 0, 100);
   take_bool(fields, "ecn_last_hop", fabric.ecn_last_hop);
+  take_bool(fields, "pfc", fabric.pfc);
   take_bool(fields, "trimming", fabric.trimming);
   fields.integer("trim_bytes", fabric.trim_bytes, 64, 4096);
   take_bool(fields, "trim_rewrites_lengths", fabric.trim_rewrites_lengths);
@@ -108,9 +109,14 @@ void read_transport(const Value& section, TransportScenario& transport) {
   fields.integer("timeout", transport.timeout, 0, 24);
   fields.integer("retry_linear", transport.retry_linear, 0, 7);
   fields.integer("retry_exponential", transport.retry_exponential, 0, 25);
-  fields.choice<CongestionControl>(
-      "congestion_control", transport.congestion_control,
-      {{"nscc", CongestionControl::kNscc}, {"fixed", CongestionControl::kFixed}});
+  const bool roce = transport.kind == TransportKind::kRoce;
+  if (roce) transport.congestion_control = CongestionControl::kDcqcn;
+  fields.choice<CongestionControl>("congestion_control", transport.congestion_control,
+                                   {{"nscc", CongestionControl::kNscc},
+                                    {"dcqcn", CongestionControl::kDcqcn},
+                                    {"fixed", CongestionControl::kFixed}});
+  if (transport.congestion_control == (roce ? CongestionControl::kNscc : CongestionControl::kDcqcn))
+    throw section.error("congestion_control: dcqcn is RoCE's, nscc the others'");
   if (const auto value = fields.take("nscc")) read_nscc(*value, transport.nscc);
   take_number(fields, "window_bdp", transport.window_bdp, 0.01, 1000);
   fields.integer("port_depth", transport.port_depth, 1, 1024);

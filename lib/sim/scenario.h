@@ -21,7 +21,11 @@ enum class TransportKind {
   kRoce,   // RoCEv2 RC: one hashed path per QP, go-back-N
   kSpray,  // a random path per packet, no feedback on paths
 };
-enum class CongestionControl { kNscc, kFixed };
+enum class CongestionControl {
+  kNscc,   // MRC and spray
+  kDcqcn,  // RoCE
+  kFixed,
+};
 
 struct TransportScenario {
   TransportKind kind = TransportKind::kMrc;
@@ -34,7 +38,7 @@ struct TransportScenario {
   uint8_t retry_linear = 7, retry_exponential = 7;
   CongestionControl congestion_control = CongestionControl::kNscc;
   cc::NsccConfig nscc;
-  double window_bdp = 1.5;  // of the fixed window, in bandwidth-delay products
+  double window_bdp = 1.5;  // of the fixed window (RoCE: of any QP's), in bandwidth-delay products
   uint32_t port_depth = 1;  // packets in a NIC port at most, the one being sent included
   uint32_t qps = 1;         // per flow; its messages take turns
 };

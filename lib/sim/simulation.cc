@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "cc/fixed_window.h"
+#include "sim/roce_host.h"
+#include "sim/spray_host.h"
 #include "wire/codec.h"
 
 namespace softmrc::sim {
@@ -11,6 +13,7 @@ namespace {
 
 constexpr size_t kBatch = 32;
 constexpr uint64_t kProgressEvents = 1 << 20;
+constexpr uint32_t kMprUnit = 128;  // packets
 
 using MakeController = std::function<std::unique_ptr<cc::Controller>(const cc::DestinationTraits&)>;
 
@@ -60,7 +63,10 @@ Simulation::Simulation(const Scenario& scenario) : scenario_(scenario), world_(s
     }
   }
   batch_.resize(kBatch);
-  make_mrc_hosts();
+  if (scenario.transport.kind == TransportKind::kMrc)
+    make_mrc_hosts();
+  else
+    make_plain_hosts();
   workload_->run_on(
       [this](uint32_t channel, const Message& message) {
         return hosts_[channels_[channel].source]->post(channel, message);
@@ -73,8 +79,11 @@ Simulation::Simulation(const Scenario& scenario) : scenario_(scenario), world_(s
   if (scenario.sample.count() > 0) plan(scenario.sample, [this] { sample(); });
 }
 
-// Packets under way go with their pool.
-Simulation::~Simulation() = default;
+// Packets under way go with their pool. Tasks go before hosts, whose wake-ups may be linked to
+// them.
+Simulation::~Simulation() {
+  for (const auto& task : tasks_) world_.events.cancel(*task);
+}
 
 void Simulation::make_mrc_hosts() {
   const TransportScenario& t = scenario_.transport;
@@ -115,6 +124,46 @@ void Simulation::make_mrc_hosts() {
     const Channel& channel = channels_[i];
     MrcHost& from = mrc_host(channel.source);
     MrcHost& to = mrc_host(channel.destination);
+    const Qpn sender = from.make_end(i), receiver = to.make_end(i);
+    const Psn first(static_cast<uint32_t>(world_.random.next()));
+    from.connect_end(i, receiver, first);
+    to.connect_end(i, sender, first);
+  }
+}
+
+void Simulation::make_plain_hosts() {
+  const TransportScenario& t = scenario_.transport;
+  const FabricConfig& fabric = fabric_->config();
+  plain_profile_.path_mtu = t.path_mtu;
+  plain_profile_.send_queue = std::max(2 * scenario_.workload.depth, 4u);
+  plain_profile_.port_depth = t.port_depth;
+  plain_profile_.timeout = Duration(int64_t{1024} << t.timeout);
+  plain_profile_.retries = uint32_t{t.retry_linear} + t.retry_exponential;
+
+  RoceOptions roce;
+  const auto bdp =
+      static_cast<double>(cc::bdp_bytes(fabric.link_mbps, fabric.base_rtt(t.path_mtu)));
+  roce.window = std::max(static_cast<uint32_t>(t.window_bdp * bdp / t.path_mtu), 1u);
+  roce.dcqcn = t.congestion_control == CongestionControl::kDcqcn;
+  SprayOptions spray;
+  spray.window = t.mpr * kMprUnit;
+  if (t.kind == TransportKind::kSpray) spray.make_controller = controller_maker(scenario_);
+
+  const PlainHost::Context context{world_, *fabric_, channels_, *workload_, plain_profile_};
+  std::vector<PlainHost*> made;
+  for (HostId host = 0; host < fabric.hosts; ++host) {
+    const uint64_t seed = world_.random.next();
+    std::unique_ptr<PlainHost> one;
+    if (t.kind == TransportKind::kRoce)
+      one = std::make_unique<RoceHost>(context, host, seed, roce);
+    else
+      one = std::make_unique<SprayHost>(context, host, seed, spray);
+    made.push_back(one.get());
+    hosts_.push_back(std::move(one));
+  }
+  for (uint32_t i = 0; i < channels_.size(); ++i) {
+    PlainHost& from = *made[channels_[i].source];
+    PlainHost& to = *made[channels_[i].destination];
     const Qpn sender = from.make_end(i), receiver = to.make_end(i);
     const Psn first(static_cast<uint32_t>(world_.random.next()));
     from.connect_end(i, receiver, first);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/mrc_host.h"
+#include "sim/plain_host.h"
 #include "sim/scenario.h"
 #include "sim/workload.h"
 
@@ -66,12 +67,14 @@ class Simulation {
 
  private:
   void make_mrc_hosts();
+  void make_plain_hosts();
   void dispatch(Event& event);
   void run_until(Time end, const Progress& progress);
   void sample();
   void begin_measuring();
   void add_group_metrics(Result& result, const std::string& group) const;
   void add_transport_metrics(Result& result) const;
+  void add_path_metrics(Result& result) const;
   void add_window_metrics(Result& result) const;
   uint64_t delivered() const;
   double ideal_gbps() const;  // payload, of one host with all its ports
@@ -82,6 +85,7 @@ class Simulation {
   std::unique_ptr<Workload> workload_;
   std::vector<Channel> channels_;
   MrcHostProfile profile_;
+  PlainProfile plain_profile_;
   std::vector<transport::TxPacket> batch_;
   std::vector<std::unique_ptr<Endpoint>> hosts_;
   std::vector<std::unique_ptr<Task>> tasks_;

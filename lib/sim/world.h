@@ -16,11 +16,13 @@ struct FabricCounters {
   uint64_t forwarded = 0;                // by switches
   uint64_t trimmed = 0;                  // payload cut since the queue was full
   uint64_t marked = 0;                   // ECN CE set
+  uint64_t pauses = 0;                   // PFC: a link was stopped
   uint64_t drop_queue = 0;               // queue full, and not trimmable
   uint64_t drop_loss = 0;                // random loss of a link
   uint64_t drop_link = 0;                // link down
   uint64_t drop_switch = 0;              // switch down or a black hole
   uint64_t drop_no_route = 0;            // nothing for this destination, or hop limit used up
+  uint64_t data_lost = 0;      // of all these, data packets
   uint64_t corrupted = 0;                // bits turned over on a link; the receiver drops it
   uint64_t duplicated = 0, delayed = 0;  // by a link that misbehaves on purpose
 
@@ -55,6 +57,7 @@ struct World {
   // The packet ends here; `counter` is one of `counters`.
   void drop(Packet* packet, uint64_t FabricCounters::*counter, std::string_view what) {
     ++(counters.*counter);
+    counters.data_lost += packet->payload_size > 0;
     note(what, *packet);
     packets.give_back(packet);
   }
