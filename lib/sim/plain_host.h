@@ -2,8 +2,8 @@
 // packets in and out. How a QP recovers and where it sends is theirs: RoceHost, SprayHost.
 //
 // Their packets are not encapsulated: switches forward them by a hash over addresses and EV. [D]
-// They carry MRC's transport headers, so that wire mode and the event log know them; a RoCEv2
-// packet is 4 to 20 bytes shorter, which is neglected.
+// They carry MRC's transport headers, so that wire mode and the event log know them: 20 bytes more
+// than most RoCEv2 packets have, which is neglected.
 #pragma once
 
 #include <deque>

@@ -3,8 +3,8 @@
 // is dropped, with one NAK (PSN sequence error) per gap, and the sender goes back to the gap; what
 // no NAK tells of, a retransmission timer does. Rate: DCQCN, or a fixed window alone.
 //
-// [D] There is no PFC: a full queue drops. A congestion notification packet (CNP) is a SACK that
-// carries nothing but the mark, since the codec knows no CNP.
+// Whether the fabric is lossless (PFC) or drops is the fabric's. [D] A congestion notification
+// packet (CNP) is a SACK that carries nothing but the mark, since the codec knows no CNP.
 #pragma once
 
 #include <deque>

@@ -1,6 +1,6 @@
 // Switch forwarding by uSID and by hash, and whole fabrics: every pair of hosts reaches each other
 // on every path that a node file's template gives, with packets carried as bytes.
-#include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <memory>
 #include <set>

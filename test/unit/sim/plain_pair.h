@@ -2,9 +2,12 @@
 // who sees each packet that is about to arrive and may lose, trim, mark, repeat or hold it.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "cc/fixed_window.h"

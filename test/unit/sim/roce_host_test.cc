@@ -1,5 +1,6 @@
 // The RoCE yardstick, packet by packet: acknowledgement, NAK and go-back, timeout, DCQCN, ports.
 #include <catch2/catch.hpp>
+#include <map>
 
 #include "plain_pair.h"
 

@@ -1,4 +1,5 @@
 // The spraying yardstick, packet by packet: any order, trims, losses, feedback, ports.
+#include <array>
 #include <catch2/catch.hpp>
 #include <set>
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <sstream>
+#include <string>
 
 #include "sim/simulation.h"
 #include "wire/codec.h"
