@@ -92,6 +92,7 @@ void Requestor::on_timer(Time now, RequestorEnvironment env) {
 bool Requestor::next_probe(Time now, path::PortMask room, RequestorEnvironment env,
                            ProbePacket& out) {
   if (!running_ || failure_ || !wants_probe()) return false;
+  if (room == 0) return false;
   const bool of_ev = !tail_probe_wanted_;
   // A probe that finds every slot taken replaces the oldest: its answer is late or lost.
   Probe* slot = &probes_[0];
