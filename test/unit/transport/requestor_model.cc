@@ -89,18 +89,10 @@ void RequestorModel::post() {
 
 void RequestorModel::poll(uint32_t room) {
   const CoreCounters before = solo_.counters();
+  for (int64_t at = una_; at < next(); ++at)
+    record(at).window = std::max(record(at).window, widest());
   const auto out = solo_.poll(static_cast<uint16_t>(room));
-  // The timers ran first; the timeout is the oldest packet's.
-  if (const uint64_t n = solo_.counters().resent_timeout - before.resent_timeout; n > 0) {
-    REQUIRE(n == 1);
-    int64_t oldest = una_;
-    while (oldest < next() && record(oldest).arrived) ++oldest;
-    REQUIRE(oldest < next());
-    REQUIRE_FALSE(record(oldest).queued);
-    record(oldest).queued = true;
-    unsure_.erase(oldest);
-  }
-  REQUIRE(solo_.counters().resent_hole == before.resent_hole);  // only answers tell
+  timers(before);
   bool data = false;
   for (const TxPacket& tx : out) {
     const Transmission sent{solo_.now, wire::make_ev(tx.net.ip.flow_label, tx.net.src_port),
@@ -112,6 +104,7 @@ void RequestorModel::poll(uint32_t room) {
       continue;
     }
     data = true;
+    last_sent_ = solo_.now;
     if (tx.transport.bth.rtx)
       resend(tx, sent);
     else
@@ -119,6 +112,40 @@ void RequestorModel::poll(uint32_t room) {
   }
   const cc::Controller& controller = *solo_.qp().group->controller;
   if (data) REQUIRE(controller.inflight() <= static_cast<int64_t>(controller.cwnd()));
+}
+
+// They ran before anything was sent.
+void RequestorModel::timers(const CoreCounters& before) {
+  // The timeout is the oldest packet's.
+  if (const uint64_t n = solo_.counters().resent_timeout - before.resent_timeout; n > 0) {
+    REQUIRE(n == 1);
+    int64_t oldest = una_;
+    while (oldest < next() && record(oldest).arrived) ++oldest;
+    REQUIRE(oldest < next());
+    REQUIRE_FALSE(record(oldest).queued);
+    record(oldest).queued = true;
+    unsure_.erase(oldest);
+  }
+  // Suspects whose window is over, as long as the peer answers.
+  const transport::Requestor& requestor = solo_.qp().requestor;
+  REQUIRE(requestor.patience() >= requestor.reorder_window());
+  const bool answers =
+      last_sent_ <= newest_certain_ ||
+      solo_.now - newest_certain_ <= requestor.smoothed_rtt() + 2 * requestor.patience();
+  std::set<int64_t> may, must;
+  for (int64_t at = una_; at < next(); ++at) {
+    Record& r = record(at);
+    if (r.arrived || r.queued) continue;
+    if (maybe_overdue(r)) may.insert(at);
+    const bool due = r.surely != kNever && solo_.now - r.surely >= r.window;
+    if (due && answers && !unsure_.contains(at)) must.insert(at);
+    // A timer that finds the peer silent is set again by its next SACK alone.
+    if (!answers) r.surely = kNever;
+  }
+  const size_t lost = solo_.counters().resent_hole - before.resent_hole;
+  overdue_ += lost;
+  certain_ += must.size();
+  note_losses(lost, must, std::move(may));
 }
 
 void RequestorModel::first_send(const TxPacket& tx, const Transmission& sent) {
@@ -154,6 +181,7 @@ void RequestorModel::resend(const TxPacket& tx, const Transmission& sent) {
   }
   r.queued = false;
   REQUIRE(sent.ev != r.sent.back().ev);
+  r.suspect = r.surely = kNever;
   r.sent.push_back(sent);
   REQUIRE(check_headers(tx, at) == r.nominal);
   flying_.push_back({at, sent, true, 0});

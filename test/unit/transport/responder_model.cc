@@ -25,6 +25,7 @@ bool ResponderModel::step() {
       if (failed_) return finish();
       if (repeats > 1) break;
     }
+    if (probe_ && random_.below(4) == 0) answer_probe();
     solo_.core().end_of_burst(solo_.now);
     end_of_burst();
     if (random_.below(4) != 0) output();
@@ -103,7 +104,8 @@ wire::Packet ResponderModel::dressed(wire::Packet p) {
 
 Outcome ResponderModel::receive(const wire::Packet& p) {
   const PortId port(static_cast<uint8_t>(1 + random_.below(4)));
-  ports_ |= path::mask_of(port);
+  ports_.push_back(port);
+  if (ports_.size() > 128) ports_.pop_front();
   return solo_.receive(p, port);
 }
 
@@ -123,6 +125,11 @@ void ResponderModel::data(int64_t at) {
   const Seen s = seen(at, p, header.ts.tx);
   const bool immediate = wire::has_immediate(what.opcode);
   const size_t placed = solo_.local.memory.placed_at.size();
+  if (solo_.now >= next_probe_) {
+    probe_due_ = true;
+    next_probe_ = kNever;
+    probe_started_ = solo_.now;
+  }
 
   if (has(at)) {
     REQUIRE(receive(p) == Outcome::accepted_duplicate);
@@ -147,6 +154,7 @@ void ResponderModel::data(int64_t at) {
     // A gap that opens now has a reorder window of its own.
     if (at > newest_ + 1) reported_ = false;
     newest_ = std::max(newest_, at);
+    news_ = true;
     want_sack(s, p.ce || p.transport.bth.rtx || what.ack_request);
     if (p.ce) mark(s);
     REQUIRE(receive(p) == expected);
@@ -252,12 +260,39 @@ void ResponderModel::fail(wire::Syndrome syndrome, int64_t at) {
 }
 
 void ResponderModel::end_of_burst() {
-  if (!gap())
-    report_by_ = kNever, reported_ = false;
-  else if (report_by_ == kNever && !reported_)
-    report_by_ = solo_.now + solo_.core().config().reorder_window;
+  const Duration window = solo_.core().config().reorder_window;
+  if (!gap()) {
+    report_by_ = news_by_ = kNever;
+    reported_ = false;
+  } else {
+    if (report_by_ == kNever && !reported_) report_by_ = solo_.now + window;
+    if (news_) {
+      shown_since_ = 0;
+      news_by_ = solo_.now + window / 4;
+    }
+  }
+  news_ = false;
   if (sack_now_ || since_sack_ > solo_.core().config().sack_threshold) sack_due_ = true;
   if (ack_now_ || (ack_pending_ && sack_due_)) ack_due_ = true;
+}
+
+// The peer answers the probe for a reverse path, unless it can't hear it.
+void ResponderModel::answer_probe() {
+  if (probe_->port.value() == deaf_port_ && solo_.now < Time(2500us)) return;
+  REQUIRE(deliver_answer() == Outcome::accepted_endpoint_response);
+  reverse_[probe_->port.value() - 1] = {probe_->ev, 0};
+  probe_rtt_ += (solo_.now - probe_->sent_at - probe_rtt_) / 8;
+  next_probe_ = solo_.now + std::max(probe_rtt_, solo_.core().config().base_rtt);
+  probe_.reset();
+  ++probes_;
+}
+
+Outcome ResponderModel::deliver_answer() {
+  wire::Packet p = solo_.packet(Opcode::kEndpointResponse, Psn(probe_->id));
+  p.transport.bth.dest_qp = kEndpointQpn;
+  p.transport.body =
+      wire::EndpointResponse{static_cast<uint8_t>(wire::EndpointOp::kEvProbe), probe_->timestamp};
+  return solo_.receive(p, PortId(static_cast<uint8_t>(1 + random_.below(4))));
 }
 
 }  // namespace softmrc::test
