@@ -177,7 +177,8 @@ class RequestorModel {
   Random random_;
   Solo solo_;
   const std::vector<uint8_t> bytes_ = pattern(16 * kMtu);
-  uint32_t silence_ = 0;  // steps
+  uint32_t silence_ = 0;     // steps
+  bool ample_room_ = false;  // in every port, for all that leaves now
 
   std::vector<Request> requests_;
   size_t done_ = 0;  // acknowledged at transport level
