@@ -18,6 +18,7 @@ namespace softmrc::transport {
 namespace {
 
 constexpr Duration kEvProbeGap = std::chrono::microseconds(20);  // between two EV probes of a QP
+constexpr Duration kMinSilence = std::chrono::microseconds(1);
 constexpr int kProbePatienceRtts = 8;
 constexpr Duration kMinProbePatience = std::chrono::milliseconds(2);
 
@@ -29,8 +30,8 @@ bool Requestor::ack_missing() const {
   return wholly_sent && queue_->at(acked_).last_psn < una_;
 }
 
-// An answer that is not there by now is overdue.
-Duration Requestor::silence() const { return srtt_ + patience(); }
+// An answer that is not there by now is overdue. Never at once, whatever the clock's steps are.
+Duration Requestor::silence() const { return std::max(srtt_ + patience(), kMinSilence); }
 
 Time Requestor::tail_probe_deadline() const {
   if (!running_ || failure_ || tail_probe_wanted_) return kNever;

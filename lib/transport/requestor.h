@@ -266,7 +266,7 @@ class Requestor {
   Duration base_rtt_;                        // configured
   Duration srtt_, min_rtt_, rtt_deviation_;  // as RFC 6298 smooths them
   bool rtt_measured_ = false;
-  uint32_t reorder_steps_ = 1;  // reorder window in quarters of the smallest RTT
+  uint32_t reorder_steps_ = 1;  // of a sixteenth of the smoothed RTT, beyond an eighth of it
   Time last_reorder_step_ = kLongAgo;
   Time overdue_deadline_ = kNever;  // never later than the first suspected packet's
   Psn newest_suspect_;              // no later one is suspected

@@ -41,7 +41,9 @@ class Model final : EvSet::Listener {
         ++counters_[ev].lost;
         return lose(ev, [&] { set_.on_loss(ev, now_); });
       case 1:
-        return lose(ev, [&] { set_.on_mark(ev, PathMark::kAlwaysSkip, now_); });
+        return random_.below(2) == 0
+                   ? lose(ev, [&] { set_.on_mark(ev, PathMark::kAlwaysSkip, now_); })
+                   : forgive(ev);
       case 2:
       case 3:
         return skip(ev, [&] { set_.on_mark(ev, PathMark::kSkipOnce, now_); });
@@ -103,7 +105,11 @@ class Model final : EvSet::Listener {
   void skip(EvIndex ev, Operation operation) {
     const size_t on_plane =
         count([&](EvIndex i) { return plane(i) == plane(ev) && set_.active(i); });
-    const bool spare = up(ev) && on_plane > 1 && set_.active_count() > shape_.config.min_active;
+    // All that is in SKIP lies in the rotation: an eighth of it at most.
+    const size_t skipping =
+        count([&](EvIndex i) { return plane(i) == plane(ev) && evs_[i].state == EvState::kSkip; });
+    const bool spare = up(ev) && on_plane > 1 && 8 * skipping < on_plane + skipping &&
+                       set_.active_count() > shape_.config.min_active;
     const bool skips = evs_[ev].state == EvState::kGood && set_.active(ev) && spare;
     operation();
     // Which EVs of a plane that is down lie in its rotation can't be seen from outside.
@@ -111,6 +117,12 @@ class Model final : EvSet::Listener {
       counters_[ev].skipped += evs_[ev].state != EvState::kSkip;
       evs_[ev] = {.state = EvState::kSkip};
     }
+    check();
+  }
+
+  void forgive(EvIndex ev) {
+    set_.forgive(ev);
+    if (evs_[ev].state == EvState::kAssumedBad) evs_[ev] = {};
     check();
   }
 
@@ -321,6 +333,7 @@ TEST_CASE("random operations keep EvSet and its model in step") {
       {2, 4, {.count = 8, .active = 4, .min_active = 3, .probe_successes = 2}},
       {4, 8, {.count = 32, .active = 16, .min_active = 8}},
       {3, 16, {.count = 48, .active = 24, .min_active = 2, .probe_successes = 1}},
+      {2, 32, {.count = 64, .active = 50, .min_active = 2}},  // several in SKIP at once
       {8, 4, {.count = 32, .active = 32, .min_active = 32}},
   };
   for (size_t s = 0; s < std::size(shapes); ++s) {

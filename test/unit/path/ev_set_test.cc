@@ -159,13 +159,73 @@ TEST_CASE("SKIP sits out its next turn, once, and is back at the end of that rot
   }
 }
 
-TEST_CASE("marks on every EV leave the floor and every plane sending") {
-  EvSet set = make(2, 8, {.count = 16, .active = 16, .min_active = 6});
-  for (EvIndex i = 0; i < 16; ++i) set.on_mark(i, PathMark::kSkipOnce, kStart);
-  CHECK(set.active_count() == 6);
-  CHECK(active_on(set, PortId(1)) >= 1);
-  CHECK(active_on(set, PortId(2)) >= 1);
+TEST_CASE("marks on every EV put an eighth of each rotation into SKIP, one at least") {
+  const uint32_t rotation = GENERATE(1u, 2u, 7u, 8u, 9u, 16u, 17u, 64u);
+  const size_t most = rotation == 1 ? 0 : (rotation + 7) / 8;  // the last one always sends
+  EvSet set = make(2, 128, {.count = 256, .active = 2 * rotation, .min_active = 1});
+  CAPTURE(rotation);
+  for (int round = 0; round < 2; ++round)
+    for (EvIndex i = 0; i < set.size(); ++i) set.on_mark(i, PathMark::kSkipOnce, kStart);
+  CHECK(active_on(set, PortId(1)) == rotation - most);
+  CHECK(active_on(set, PortId(2)) == rotation - most);
   CHECK(per_port(set, draw(set, 100)) == std::map<uint8_t, size_t>{{1, 50}, {2, 50}});
+  // Their SKIP over, they make room for others.
+  draw(set, size_t{4} * rotation);
+  CHECK(set.active_count() == size_t{2} * rotation);
+  set.on_trimmed(set.next(kAnyPort));
+  CHECK(set.active_count() == size_t{2} * rotation - (rotation > 1));
+}
+
+TEST_CASE("marks on every EV leave the floor") {
+  EvSet set = make(2, 64, {.count = 128, .active = 128, .min_active = 125});
+  for (EvIndex i = 0; i < 128; ++i) set.on_mark(i, PathMark::kSkipOnce, kStart);
+  CHECK(set.active_count() == 125);
+}
+
+TEST_CASE("an EV that was blamed for nothing is back at once, and what replaced it stays") {
+  EvSet set = make(1, 8, {.count = 8, .active = 4, .min_active = 1});
+  Recorder recorder;
+  set.set_listener(&recorder);
+  const EvIndex blamed = set.next(kAnyPort);
+  set.on_loss(blamed, kStart);
+  SECTION("forgiven") {
+    set.forgive(blamed);
+    CHECK(set.state(blamed) == EvState::kGood);
+    CHECK(set.active_count() == 4);  // the rotation was full again: it is a backup
+    CHECK_FALSE(set.active(blamed));
+    CHECK(set.next_probe() == kNever);
+    CHECK(set.counters(blamed).came_back == 1);
+    REQUIRE(recorder.changes.size() == 2);
+    CHECK(recorder.changes[1] == std::pair{set.entry(blamed).ev.value(), EvState::kGood});
+    set.on_loss(set.next(kAnyPort), kStart);
+    CHECK(set.active_count() == 4);
+  }
+  SECTION("forgiven, it takes the place of one that only the floor keeps") {
+    EvSet small = make(1, 2, {.count = 2, .active = 2, .min_active = 2});
+    small.on_loss(0, kStart);
+    small.on_loss(1, kStart);
+    CHECK(small.active_count() == 2);
+    small.forgive(1);
+    CHECK(small.state(1) == EvState::kGood);
+    CHECK(small.state(0) == EvState::kAssumedBad);
+    CHECK(small.active(1));
+  }
+  SECTION("the loss is not held against it: it is probed as after its first") {
+    for (int i = 0; i < 5; ++i) {
+      set.forgive(blamed);
+      set.on_loss(blamed, kStart);
+      CHECK(set.next_probe() <= kStart + 1250us);
+    }
+  }
+  SECTION("only what a loss retired is forgiven") {
+    set.deny(blamed);
+    const EvIndex skipped = set.next(kAnyPort);
+    set.on_trimmed(skipped);
+    set.forgive(blamed);
+    set.forgive(skipped);
+    CHECK(set.state(blamed) == EvState::kDenied);
+    CHECK(set.state(skipped) == EvState::kSkip);
+  }
 }
 
 TEST_CASE("a loss retires the EV at once; a backup of the same plane replaces it") {

@@ -11,16 +11,10 @@ using wire::Outcome;
 
 void RequestorModel::step() {
   solo_.now += Duration(random_.below(random_.below(100) == 0 ? 300'000 : 3000));
-  // Now and then the peer is silent for a while, and much is outstanding.
-  if (silence_ == 0 && random_.below(150) == 0) silence_ = random_.below(150);
-  const bool silent = silence_ > 0;
-  silence_ -= silent;
-  if (silent || random_.below(4) == 0) post();
+  if (random_.below(silence_ > 0 ? 2 : 3) == 0) post();
   poll(random_.below(6) == 0 ? 0 : random_.below(3) == 0 ? 2 : 1000);
-  const uint32_t most = silent ? 1 : 12;
-  for (uint32_t n = random_.below(most); n > 0 && !flying_.empty(); --n)
-    arrive(pick(flying_), false);
-  for (uint32_t n = random_.below(most); n > 0 && !answers_.empty(); --n) {
+  for (uint32_t n = random_.below(6); n > 0 && !flying_.empty(); --n) arrive(pick(flying_), false);
+  for (uint32_t n = random_.below(6); n > 0 && !answers_.empty(); --n) {
     const Answer answer = pick(answers_);
     if (random_.below(100) < 3) answers_.push_back(answer);  // twice
     if (random_.below(100) >= shape_.loss) deliver(answer);
@@ -95,8 +89,37 @@ void RequestorModel::post() {
 
 void RequestorModel::poll(uint32_t room) {
   const CoreCounters before = solo_.counters();
+  for (int64_t at = una_; at < next(); ++at)
+    record(at).window = std::max(record(at).window, widest());
+  ample_room_ = room >= 1000;
   const auto out = solo_.poll(static_cast<uint16_t>(room));
-  // The timers ran first; the timeout is the oldest packet's.
+  timers(before);
+  bool data = false;
+  uint32_t probes = 0;
+  for (const TxPacket& tx : out) {
+    const Transmission sent{solo_.now, wire::make_ev(tx.net.ip.flow_label, tx.net.src_port),
+                            ++order_};
+    if (tx.transport.bth.opcode == Opcode::kProbe) {
+      const auto& probe = body<wire::ProbeHeader>(tx);
+      REQUIRE(probe.ts.tx == timestamp(solo_.now));
+      REQUIRE(++probes <= 3);  // for silence, behind the last resend, for a retired path
+      flying_.push_back({-1, sent, false, probe.probe_id});
+      continue;
+    }
+    data = true;
+    last_sent_ = solo_.now;
+    if (tx.transport.bth.rtx)
+      resend(tx, sent);
+    else
+      first_send(tx, sent);
+  }
+  const cc::Controller& controller = *solo_.qp().group->controller;
+  if (data) REQUIRE(controller.inflight() <= static_cast<int64_t>(controller.cwnd()));
+}
+
+// They ran before anything was sent.
+void RequestorModel::timers(const CoreCounters& before) {
+  // The timeout is the oldest packet's.
   if (const uint64_t n = solo_.counters().resent_timeout - before.resent_timeout; n > 0) {
     REQUIRE(n == 1);
     int64_t oldest = una_;
@@ -106,26 +129,26 @@ void RequestorModel::poll(uint32_t room) {
     record(oldest).queued = true;
     unsure_.erase(oldest);
   }
-  REQUIRE(solo_.counters().resent_hole == before.resent_hole);  // only answers tell
-  bool data = false;
-  for (const TxPacket& tx : out) {
-    const Transmission sent{solo_.now, wire::make_ev(tx.net.ip.flow_label, tx.net.src_port),
-                            ++order_};
-    if (tx.transport.bth.opcode == Opcode::kProbe) {
-      const auto& probe = body<wire::ProbeHeader>(tx);
-      REQUIRE(probe.ts.tx == timestamp(solo_.now));
-      flying_.push_back({-1, sent, false, probe.probe_id});
-      continue;
-    }
-    if (!wire::is_write(tx.transport.bth.opcode)) continue;  // the endpoint's own business
-    data = true;
-    if (tx.transport.bth.rtx)
-      resend(tx, sent);
-    else
-      first_send(tx, sent);
+  // Suspects whose window is over, as long as the peer answers.
+  const transport::Requestor& requestor = solo_.qp().requestor;
+  REQUIRE(requestor.patience() >= requestor.reorder_window());
+  const bool answers =
+      last_sent_ <= newest_certain_ ||
+      solo_.now - newest_certain_ <= requestor.smoothed_rtt() + 2 * requestor.patience();
+  std::set<int64_t> may, must;
+  for (int64_t at = una_; at < next(); ++at) {
+    Record& r = record(at);
+    if (r.arrived || r.queued) continue;
+    if (maybe_overdue(r)) may.insert(at);
+    const bool due = r.surely != kNever && solo_.now - r.surely >= r.window;
+    if (due && answers && !unsure_.contains(at)) must.insert(at);
+    // A timer that finds the peer silent is set again by its next SACK alone.
+    if (!answers) r.surely = kNever;
   }
-  const cc::Controller& controller = *solo_.qp().group->controller;
-  if (data) REQUIRE(controller.inflight() <= static_cast<int64_t>(controller.cwnd()));
+  const size_t lost = solo_.counters().resent_hole - before.resent_hole;
+  overdue_ += lost;
+  certain_ += must.size();
+  note_losses(lost, must, std::move(may));
 }
 
 void RequestorModel::first_send(const TxPacket& tx, const Transmission& sent) {
@@ -160,7 +183,9 @@ void RequestorModel::resend(const TxPacket& tx, const Transmission& sent) {
     if (--unsure_count_ == 0) unsure_.clear();
   }
   r.queued = false;
-  REQUIRE(sent.ev != r.sent.back().ev);
+  // The last path again only if no other has a port with room.
+  if (ample_room_) REQUIRE(sent.ev != r.sent.back().ev);
+  r.suspect = r.surely = kNever;
   r.sent.push_back(sent);
   REQUIRE(check_headers(tx, at) == r.nominal);
   flying_.push_back({at, sent, true, 0});

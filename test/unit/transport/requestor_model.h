@@ -3,12 +3,14 @@
 // wrap; PSNs do.
 //
 // Modelled: every header of every packet, when requests complete, una, what is in flight, which
-// resends there may be and must be, and what each answer ends in. What is left to the requestor is
-// when exactly a hole counts as a loss: the model only says which holes may.
+// resends there may be and must be, and what each answer ends in. How long a suspect is waited for
+// is the requestor's choice (patience()), but not what is one: the model says which holes may count
+// as losses, by an answer or by a timer, and which must.
 #pragma once
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -37,6 +39,8 @@ class RequestorModel {
   void finish();
   const transport::CoreCounters& counters() { return solo_.counters(); }
   size_t packets() const { return records_.size(); }
+  uint64_t overdue() const { return overdue_; }  // losses that a timer found
+  uint64_t certain() const { return certain_; }  // and those of them that it had to find
 
  private:
   struct Request {
@@ -58,6 +62,11 @@ class RequestorModel {
     std::vector<Transmission> sent;
     bool arrived = false;  // as the requestor has been told
     bool queued = false;   // for a resend, certainly
+    // A SACK has shown its last transmission missing behind a later one: since when that may be,
+    // and since when it is certain and its window runs (which was `window` at the widest). kNever:
+    // no SACK has.
+    Time suspect = kNever, surely = kNever;
+    Duration window{};
   };
   struct Flight {
     int64_t at;  // -1: a probe
@@ -115,6 +124,7 @@ class RequestorModel {
 
   // ---- output ----
   void poll(uint32_t room);
+  void timers(const transport::CoreCounters& before);
   void first_send(const transport::TxPacket& tx, const Transmission& sent);
   void resend(const transport::TxPacket& tx, const Transmission& sent);
   uint32_t check_headers(const transport::TxPacket& tx, int64_t at);
@@ -128,8 +138,26 @@ class RequestorModel {
   // ---- answers ----
   void deliver(const Answer& answer);
 
-  // Something that was sent at `order` or earlier is known to have got through.
-  void evidence(uint64_t order) { newest_evidence_ = std::max(newest_evidence_, order); }
+  // Something may be taken to have got through.
+  void evidence(const Transmission& t) {
+    newest_evidence_ = std::max(newest_evidence_, t.order);
+    uint64_t& on_path = evidence_on_[t.ev];
+    on_path = std::max(on_path, t.order);
+  }
+  bool maybe_overtaken(const Record& r) {
+    return evidence_on_[r.sent.back().ev] > r.sent.back().order;
+  }
+  // Its window has run since the first SACK that may have made it a suspect.
+  bool maybe_overdue(const Record& r) {
+    return r.suspect != kNever && solo_.now - r.suspect >= solo_.qp().requestor.patience();
+  }
+  // The widest window may have been, before the losses that narrowed it.
+  Duration widest() {
+    const transport::Requestor& requestor = solo_.qp().requestor;
+    return std::max(requestor.smoothed_rtt(), requestor.patience());
+  }
+  // `lost` losses, among them all of `must`, the rest any of `may`.
+  void note_losses(size_t lost, const std::set<int64_t>& must, std::set<int64_t> may);
 
   void learn(int64_t at, const Answer& by, size_t& sure, size_t& unsure);
   void deliver_sack(const Answer& a);
@@ -150,7 +178,8 @@ class RequestorModel {
   Random random_;
   Solo solo_;
   const std::vector<uint8_t> bytes_ = pattern(16 * kMtu);
-  uint32_t silence_ = 0;  // steps
+  uint32_t silence_ = 0;     // steps
+  bool ample_room_ = false;  // in every port, for all that leaves now
 
   std::vector<Request> requests_;
   size_t done_ = 0;  // acknowledged at transport level
@@ -162,6 +191,10 @@ class RequestorModel {
   int64_t window_;
   int64_t una_ = 0;
   uint64_t order_ = 0, newest_evidence_ = 0, resent_ = 0;
+  std::map<Ev, uint64_t> evidence_on_;
+  // Send times: of the newest thing that has certainly got through, of the last data packet.
+  Time newest_certain_ = kLongAgo, last_sent_ = kLongAgo;
+  uint64_t overdue_ = 0, certain_ = 0;
   uint64_t sent_bytes_ = 0;  // of first transmissions
   int64_t since_idle_ = 0;   // the same, since nothing was outstanding
   uint32_t units_ = 0, units_idle_ = 0;

@@ -20,20 +20,15 @@ void RequestorModel::deliver(const Answer& answer) {
   }
 }
 
-// `by` is the answer that says so; of a packet sent more than once it tells which copy arrived only
-// if it reflects the last one's timestamp.
-void RequestorModel::learn(int64_t at, const Answer& by, size_t& sure, size_t& unsure) {
+void RequestorModel::learn(int64_t at, size_t& sure, size_t& unsure) {
   Record& r = record(at);
   if (r.arrived) return;
   r.arrived = true;
   sure += r.queued;
   unsure += unsure_.erase(at);
   r.queued = false;
-  const Transmission& last = r.sent.back();
-  const auto* sack = std::get_if<wire::SackHeader>(&by.packet.transport.body);
-  const bool names_last = sack != nullptr && by.of.at == at && by.of.rtx &&
-                          sack->tx_timestamp == timestamp(last.sent_at);
-  if (r.sent.size() == 1 || names_last) evidence(last.order);
+  for (const Transmission& t : r.sent) evidence(t);
+  if (r.sent.size() == 1) newest_certain_ = std::max(newest_certain_, r.sent[0].sent_at);
 }
 
 void RequestorModel::deliver_sack(const Answer& a) {
@@ -41,51 +36,57 @@ void RequestorModel::deliver_sack(const Answer& a) {
   const bool newest = a.units >= units_ && a.at - una_ >= -1;
   size_t sure = 0, unsure = 0;
   REQUIRE(solo_.feed(a.packet) == Outcome::accepted_sack);
-  for (int64_t at = una_; at <= a.at; ++at) learn(at, a, sure, unsure);
-  for (const int64_t at : a.shown) learn(at, a, sure, unsure);
-  if (a.of.at < 0) evidence(a.of.sent.order);
+  for (int64_t at = una_; at <= a.at; ++at) learn(at, sure, unsure);
+  for (const int64_t at : a.shown) learn(at, sure, unsure);
+  if (a.of.at < 0) evidence(a.of.sent);
   units_ = std::max(units_, a.units);
   after_arrivals(a.at, before, sure, unsure);
   if (shape_.dynamic_mpr && newest)
     window_ = std::get<wire::SackHeader>(a.packet.transport.body).mpr * 128;
 
-  // Which of the holes it shows may count as losses, and which must: something sent later on the
-  // same path has arrived, on a path that has always kept order.
-  std::set<int64_t> may;
-  std::set<int64_t> must;
-  for (int64_t at = std::max(a.shown_from, una_); at < a.shown_from + 64 && at < next(); ++at) {
-    const Record& r = record(at);
-    if (r.arrived || r.queued || r.sent.back().order >= newest_evidence_) continue;
-    may.insert(at);
-    if (overtaken(r) && !unsure_.contains(at)) must.insert(at);
-  }
-  const size_t lost = solo_.counters().resent_hole - before.resent_hole;
-  if (!newest || una_ == next()) REQUIRE(lost == 0);
-  REQUIRE(lost <= may.size());
+  // Which of the holes it shows may count as losses: something sent later on the same path has
+  // arrived, or the window since it became a suspect is over. And which must: the former, on a
+  // path that has always kept order.
+  std::set<int64_t> may, must;
   const bool kept_order =
       solo_.counters().resends_averted == 0 && solo_.counters().spurious_resends == 0;
-  if (newest && kept_order) {
-    REQUIRE(lost >= must.size());
-    for (const int64_t at : must)  // and the path is blamed
-      REQUIRE(state_of(record(at).sent.back().ev) == path::EvState::kAssumedBad);
+  for (int64_t at = std::max(a.shown_from, una_); at < a.shown_from + 64 && at < next(); ++at) {
+    Record& r = record(at);
+    if (!newest || r.arrived || r.queued) continue;
+    if (r.sent.back().order >= newest_evidence_) continue;
+    if (r.suspect == kNever) r.suspect = solo_.now;
+    const bool behind = newest_certain_ > r.sent.back().sent_at && !unsure_.contains(at);
+    if (behind && r.surely == kNever) {
+      r.surely = solo_.now;
+      r.window = Duration{};
+    }
+    r.window = std::max(r.window, widest());
+    if (maybe_overtaken(r) || maybe_overdue(r)) may.insert(at);
+    if (kept_order && overtaken(r) && !unsure_.contains(at)) must.insert(at);
   }
-  if (lost == 0) return;
+  const size_t lost = solo_.counters().resent_hole - before.resent_hole;
+  if (una_ == next()) REQUIRE(lost == 0);
+  note_losses(lost, must, std::move(may));
+}
+
+void RequestorModel::note_losses(size_t lost, const std::set<int64_t>& must,
+                                 std::set<int64_t> may) {
+  REQUIRE(lost >= must.size());
+  REQUIRE(lost <= may.size());
+  for (const int64_t at : must) {
+    REQUIRE(may.contains(at));
+    may.erase(at);
+    record(at).queued = true;
+  }
+  if (lost == must.size()) return;
   unsure_.merge(may);
-  unsure_count_ += lost;
+  unsure_count_ += lost - must.size();
   if (unsure_count_ < unsure_.size()) return;
   for (const int64_t at : unsure_) record(at).queued = true;
   unsure_.clear();
   unsure_count_ = 0;
 }
 
-path::EvState RequestorModel::state_of(Ev ev) {
-  const path::EvSet& evs = *solo_.qp().evs;
-  path::EvIndex at = 0;
-  while (evs.entry(at).ev != ev) ++at;
-  return evs.state(at);
-}
-
-// Something sent later on the same path has arrived.
 bool RequestorModel::overtaken(const Record& r) {
   if (r.sent.size() != 1) return false;
   for (int64_t at = una_; at < next(); ++at) {
@@ -124,7 +125,11 @@ void RequestorModel::deliver_nack(const Answer& a) {
   REQUIRE(solo_.feed(a.packet) == (true_one ? Outcome::accepted_nack : Outcome::drop_stale));
   if (!true_one) return;
   r.queued = true;
-  evidence(last.order);
+  // What was trimmed overtook the queue that was too long for it: no evidence.
+  const auto reason = static_cast<wire::NackReason>(n.reason);
+  if (reason == wire::NackReason::kTrimmed || reason == wire::NackReason::kTrimmedLastHop) return;
+  evidence(last);
+  newest_certain_ = std::max(newest_certain_, last.sent_at);
 }
 
 void RequestorModel::deliver_ack(const Answer& a) {
@@ -134,7 +139,7 @@ void RequestorModel::deliver_ack(const Answer& a) {
   // The requests it ends have all been sent, and it ends those before them too.
   const bool stale = done_ == started() || a.at < requests_[done_].first;
   if (!stale)
-    for (int64_t at = una_; at <= a.at; ++at) learn(at, a, sure, unsure);
+    for (int64_t at = una_; at <= a.at; ++at) learn(at, sure, unsure);
   for (; !stale && done_ < requests_.size() && requests_[done_].last <= a.at; ++done_) {
     news = true;
     acked_immediates_ += requests_[done_].immediate.has_value();

@@ -18,7 +18,7 @@ TEST_CASE("the requestor keeps in step with a list of all transmissions") {
       {.name = "window that moves", .first_psn = 0xFFFFF0, .mpr = 3, .dynamic_mpr = true},
   };
   for (const RequestorShape& shape : shapes) {
-    uint64_t packets = 0, holes = 0, nacks = 0, averted = 0;
+    uint64_t packets = 0, holes = 0, nacks = 0, averted = 0, overdue = 0, certain = 0;
     for (uint64_t seed = 1; seed <= 4; ++seed) {
       INFO("shape '" << shape.name << "', seed " << seed);
       RequestorModel model(shape, seed);
@@ -28,11 +28,15 @@ TEST_CASE("the requestor keeps in step with a list of all transmissions") {
       holes += model.counters().resent_hole;
       nacks += model.counters().resent_nack;
       averted += model.counters().resends_averted;
+      overdue += model.overdue();
+      certain += model.certain();
     }
     INFO(shape.name << ": " << packets << " packets, " << holes << " holes, " << nacks << " NACKs, "
-                    << averted << " averted");
+                    << averted << " averted, " << overdue << " by a timer, of which " << certain
+                    << " for certain");
     CHECK(packets > 2000);
     CHECK((shape.loss == 0 || holes > 20));
     CHECK((shape.trim == 0 || nacks > 20));
+    CHECK((shape.loss == 0 || overdue > 20));
   }
 }

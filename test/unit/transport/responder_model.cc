@@ -25,6 +25,7 @@ bool ResponderModel::step() {
       if (failed_) return finish();
       if (repeats > 1) break;
     }
+    if (probe_ && random_.below(4) == 0) answer_probe();
     solo_.core().end_of_burst(solo_.now);
     end_of_burst();
     if (random_.below(4) != 0) output();
@@ -102,7 +103,10 @@ wire::Packet ResponderModel::dressed(wire::Packet p) {
 }
 
 Outcome ResponderModel::receive(const wire::Packet& p) {
-  return solo_.receive(p, PortId(static_cast<uint8_t>(1 + random_.below(4))));
+  const PortId port(static_cast<uint8_t>(1 + random_.below(4)));
+  ports_.push_back(port);
+  if (ports_.size() > 128) ports_.pop_front();
+  return solo_.receive(p, port);
 }
 
 void ResponderModel::data(int64_t at) {
@@ -113,7 +117,7 @@ void ResponderModel::data(int64_t at) {
   auto& header = std::get<wire::WriteHeader>(p.transport.body);
   header.msn = Msn(what.message);
   header.immediate = what.immediate;
-  header.ts.tx = sent_at();
+  header.ts.tx = static_cast<uint16_t>(random_.next());
   p.transport.bth.timestamp = p.has_ts;
   p.transport.bth.ack_request = what.ack_request;
   p.transport.bth.solicited = what.solicited;
@@ -121,6 +125,11 @@ void ResponderModel::data(int64_t at) {
   const Seen s = seen(at, p, header.ts.tx);
   const bool immediate = wire::has_immediate(what.opcode);
   const size_t placed = solo_.local.memory.placed_at.size();
+  if (solo_.now >= next_probe_) {
+    probe_due_ = true;
+    next_probe_ = kNever;
+    probe_started_ = solo_.now;
+  }
 
   if (has(at)) {
     REQUIRE(receive(p) == Outcome::accepted_duplicate);
@@ -145,6 +154,7 @@ void ResponderModel::data(int64_t at) {
     // A gap that opens now has a reorder window of its own.
     if (at > newest_ + 1) reported_ = false;
     newest_ = std::max(newest_, at);
+    news_ = true;
     want_sack(s, p.ce || p.transport.bth.rtx || what.ack_request);
     if (p.ce) mark(s);
     REQUIRE(receive(p) == expected);
@@ -159,7 +169,7 @@ void ResponderModel::data(int64_t at) {
 
 void ResponderModel::trimmed(int64_t at) {
   wire::Packet p = dressed(solo_.packet(Opcode::kWriteMiddle, psn(at)));
-  const uint16_t timestamp = sent_at();
+  const auto timestamp = static_cast<uint16_t>(random_.next());
   std::get<wire::WriteHeader>(p.transport.body).ts.tx = timestamp;
   p.trimmed = true;
   p.trimmed_lasthop = random_.below(3) == 0;
@@ -185,7 +195,7 @@ void ResponderModel::probe() {
   wire::Packet p = dressed(solo_.packet(Opcode::kProbe, Psn(0)));
   auto& header = std::get<wire::ProbeHeader>(p.transport.body);
   header.probe_id = static_cast<uint16_t>(random_.next());
-  header.ts.tx = sent_at();
+  header.ts.tx = static_cast<uint16_t>(random_.next());
   p.has_ts = true;
   p.ce = random_.below(4) == 0;
   REQUIRE(receive(p) == Outcome::accepted_probe);
@@ -250,12 +260,39 @@ void ResponderModel::fail(wire::Syndrome syndrome, int64_t at) {
 }
 
 void ResponderModel::end_of_burst() {
-  if (!gap())
-    report_by_ = kNever, reported_ = false;
-  else if (report_by_ == kNever && !reported_)
-    report_by_ = solo_.now + solo_.core().config().reorder_window;
+  const Duration window = solo_.core().config().reorder_window;
+  if (!gap()) {
+    report_by_ = news_by_ = kNever;
+    reported_ = false;
+  } else {
+    if (report_by_ == kNever && !reported_) report_by_ = solo_.now + window;
+    if (news_) {
+      shown_since_ = 0;
+      news_by_ = solo_.now + window / 4;
+    }
+  }
+  news_ = false;
   if (sack_now_ || since_sack_ > solo_.core().config().sack_threshold) sack_due_ = true;
   if (ack_now_ || (ack_pending_ && sack_due_)) ack_due_ = true;
+}
+
+// The peer answers the probe for a reverse path, unless it can't hear it.
+void ResponderModel::answer_probe() {
+  if (probe_->port.value() == deaf_port_ && solo_.now < Time(2500us)) return;
+  REQUIRE(deliver_answer() == Outcome::accepted_endpoint_response);
+  reverse_[probe_->port.value() - 1] = {probe_->ev, 0};
+  probe_rtt_ += (solo_.now - probe_->sent_at - probe_rtt_) / 8;
+  next_probe_ = solo_.now + std::max(probe_rtt_, solo_.core().config().base_rtt);
+  probe_.reset();
+  ++probes_;
+}
+
+Outcome ResponderModel::deliver_answer() {
+  wire::Packet p = solo_.packet(Opcode::kEndpointResponse, Psn(probe_->id));
+  p.transport.bth.dest_qp = kEndpointQpn;
+  p.transport.body =
+      wire::EndpointResponse{static_cast<uint8_t>(wire::EndpointOp::kEvProbe), probe_->timestamp};
+  return solo_.receive(p, PortId(static_cast<uint8_t>(1 + random_.below(4))));
 }
 
 }  // namespace softmrc::test

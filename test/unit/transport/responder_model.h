@@ -38,13 +38,20 @@ struct Seen {  // what a SACK or NACK reflects
 class ResponderModel {
  public:
   ResponderModel(const ResponderShape& shape, uint64_t seed)
-      : shape_(shape), random_(seed), solo_(options(shape)), window_(shape.mpr * 128) {}
+      : shape_(shape),
+        random_(seed),
+        solo_(options(shape)),
+        deaf_port_(seed % 2 == 0 ? 0 : 3),
+        window_(shape.mpr * 128) {}
 
   // One receive burst, then what leaves. False: the QP has failed, as it should have.
   bool step();
   int64_t progress() const { return cack_; }
   uint64_t full_rounds() const { return full_rounds_; }  // of rotating SACKs
   uint64_t timed() const { return timed_; }              // SACKs for a hole's window alone
+  uint64_t hasty() const { return hasty_; }              // for news, while no data comes
+  uint64_t probes() const { return probes_; }            // for reverse paths, answered
+  uint64_t on_reverse() const { return on_reverse_; }    // packets that left on one
 
  private:
   struct Piece {  // one packet of the peer's stream
@@ -56,6 +63,17 @@ class ResponderModel {
     Seen seen;
     uint16_t id = 0;
     bool ce = false;
+  };
+  struct ReverseProbe {
+    Time sent_at, deadline;
+    Ev ev;
+    PortId port;
+    uint16_t id = 0, timestamp = 0;
+  };
+  struct ReversePath {
+    std::optional<Ev> ev;  // of the last probe that was answered
+    uint32_t misses = 0;   // since then, in a row
+    bool doubted() const { return misses >= 3; }
   };
 
   static PairOptions options(const ResponderShape& shape) {
@@ -81,11 +99,6 @@ class ResponderModel {
 
   // ---- input ----
   void packet();
-  // Packets have been under way for some 5 us, on every path.
-  uint16_t sent_at() {
-    const auto units = (solo_.now - 5us).time_since_epoch().count() / 128;
-    return static_cast<uint16_t>(units - random_.below(4));
-  }
   wire::Packet dressed(wire::Packet p);
   Seen seen(int64_t at, const wire::Packet& p, uint16_t timestamp) const {
     return {at, p.ev, p.has_ts ? timestamp : uint16_t{0}, p.transport.bth.rtx};
@@ -102,9 +115,16 @@ class ResponderModel {
   void deliver();
   void fail(wire::Syndrome syndrome, int64_t at);
   void end_of_burst();
+  size_t bitmaps() const { return static_cast<size_t>((highest() - cack_ + 63) / 64); }
+
+  // ---- paths of what it sends ----
+  void answer_probe();
+  wire::Outcome deliver_answer();
 
   // ---- output ----
   void output();
+  void check_request(const transport::TxPacket& tx);
+  void check_path(const transport::TxPacket& tx);
   void check_nack(const transport::TxPacket& tx, const std::pair<Seen, wire::NackReason>& expected);
   void check_triggered(const transport::TxPacket& tx, const Seen& s, bool ce);
   void check_sack(const transport::TxPacket& tx, const Seen& s, bool ce);
@@ -115,6 +135,7 @@ class ResponderModel {
   Random random_;
   Solo solo_;
   const std::vector<uint8_t> bytes_ = pattern(kMtu);
+  const uint8_t deaf_port_;  // for a while probes on it are not answered
 
   std::vector<Piece> stream_;
   uint32_t messages_ = 0;
@@ -129,16 +150,29 @@ class ResponderModel {
   uint64_t bytes_received_ = 0;
   bool processed_any_ = false, ack_pending_ = false, ack_now_ = false, ack_due_ = false;
   bool sack_now_ = false, sack_due_ = false, reported_ = false;
+  bool news_ = false;       // in this burst
+  size_t shown_since_ = 0;  // SACKs since the last news
   Seen trigger_;
   int rank_ = 0;
-  Time report_by_ = kNever;
+  Time report_by_ = kNever, news_by_ = kNever;
   std::deque<Seen> marked_;
   std::deque<Reply> replies_;
   std::deque<std::pair<Seen, wire::NackReason>> nacks_;
+  std::deque<PortId> ports_;  // that the last 128 packets came in on
   std::optional<std::pair<wire::Syndrome, int64_t>> failed_;
   std::pair<int64_t, int64_t> shown_of_;
   std::vector<int64_t> shown_;
-  uint64_t full_rounds_ = 0, timed_ = 0;
+  uint64_t full_rounds_ = 0, timed_ = 0, hasty_ = 0;
+
+  // Probes for reverse paths: one at a time, planes in turn, a smoothed RTT between answer and
+  // next.
+  ReversePath reverse_[4];
+  std::optional<ReverseProbe> probe_;  // that has left
+  bool probe_due_ = false;             // and leaves with the next output
+  Time next_probe_ = kLongAgo, probe_started_{};
+  Duration probe_rtt_ = solo_.core().config().base_rtt;
+  uint8_t probed_port_ = 0;  // last
+  uint64_t probes_ = 0, on_reverse_ = 0;
 };
 
 }  // namespace softmrc::test

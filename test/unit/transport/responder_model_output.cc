@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "transport/wire_time.h"
+
 namespace softmrc::test {
 
 using transport::QpState;
@@ -11,32 +13,36 @@ using wire::Opcode;
 using wire::Outcome;
 
 void ResponderModel::output() {
-  if (solo_.now >= report_by_) {
-    report_by_ = kNever;
-    timed_ += !sack_due_;
+  if (solo_.now >= std::min(report_by_, news_by_)) {
+    if (solo_.now >= report_by_) {
+      report_by_ = kNever;
+      timed_ += !sack_due_;
+    } else {
+      hasty_ += !sack_due_;
+    }
+    if (solo_.now >= news_by_) news_by_ = solo_.now + solo_.core().config().reorder_window / 4;
     sack_due_ = true;
     ack_due_ |= ack_pending_;
+  }
+  if (probe_ && solo_.now >= probe_->deadline) {
+    ++reverse_[probe_->port.value() - 1].misses;
+    next_probe_ = solo_.now;
   }
   std::deque<TxPacket> out;
-  for (const TxPacket& tx : solo_.poll()) {
-    if (tx.transport.bth.dest_qp == kEndpointQpn) continue;  // the endpoint's own business
-    REQUIRE(tx.transport.bth.dest_qp == solo_.peer.qpn);
-    REQUIRE(tx.payload_size == 0);
-    out.push_back(tx);
-  }
-  // An open hole may be reported sooner than it must be, once a turn.
-  const auto sacks = std::ranges::count_if(
-      out, [](const TxPacket& tx) { return tx.transport.bth.opcode == Opcode::kSack; });
-  if (gap() && static_cast<size_t>(sacks) > replies_.size() + marked_.size() && !sack_due_) {
-    sack_due_ = true;
-    ack_due_ |= ack_pending_;
-  }
+  for (const TxPacket& tx : solo_.poll()) out.push_back(tx);
   const auto take = [&] {
     REQUIRE_FALSE(out.empty());
     const TxPacket tx = out.front();
     out.pop_front();
     return tx;
   };
+  if (probe_ && solo_.now >= probe_->deadline) {
+    REQUIRE(deliver_answer() == Outcome::drop_unmatched);
+    probe_.reset();
+  }
+  if (probe_due_) check_request(take());
+  probe_due_ = false;
+  for (const TxPacket& tx : out) check_path(tx);
   while (!nacks_.empty()) {
     check_nack(take(), nacks_.front());
     nacks_.pop_front();
@@ -77,6 +83,49 @@ void ResponderModel::output() {
     reported_ = gap();
   }
   REQUIRE(out.empty());
+  REQUIRE_FALSE(solo_.core().wants_to_send());
+}
+
+// A probe for a reverse path: of the plane whose turn it is, on one of the QP's own EVs.
+void ResponderModel::check_request(const TxPacket& tx) {
+  REQUIRE(tx.transport.bth.opcode == Opcode::kEndpointRequest);
+  REQUIRE(tx.transport.bth.dest_qp == kEndpointQpn);
+  REQUIRE(tx.payload_size == 0);
+  REQUIRE(tx.net.ip.src == solo_.local.gid);
+  REQUIRE(tx.net.ip.dst == solo_.peer.gid);
+  REQUIRE(tx.net.ip.dscp == solo_.core().config().classes.control);
+  const auto& request = body<wire::EndpointRequest>(tx);
+  REQUIRE(request.op == static_cast<uint8_t>(wire::EndpointOp::kEvProbe));
+  REQUIRE(request.ts.tx == transport::wire_timestamp(solo_.now));
+  REQUIRE(tx.port == PortId(probed_port_ % 4 + 1));
+  probed_port_ = tx.port.value();
+  const auto id = static_cast<uint16_t>(tx.transport.bth.psn.value());
+  REQUIRE_FALSE(transport::endpoint_id_is_update(id));
+  const Ev ev = wire::make_ev(tx.net.ip.flow_label, tx.net.src_port);
+  const path::EvSet& evs = *solo_.qp().evs;
+  bool own = false;
+  for (path::EvIndex i = 0; i < evs.size(); ++i)
+    own |= evs.entry(i).ev == ev && evs.entry(i).port == tx.port;
+  REQUIRE(own);
+  REQUIRE_FALSE(probe_);
+  const Duration patience = std::max<Duration>(4 * probe_rtt_, 200us);
+  probe_ = {solo_.now, probe_started_ + patience, ev, tx.port, id, request.ts.tx};
+}
+
+// Back where the peer was heard lately (two periods of 64 packets), on the reverse path that is
+// known to work; on a plane where none was found lately only if there is no other.
+void ResponderModel::check_path(const TxPacket& tx) {
+  REQUIRE(tx.transport.bth.dest_qp == solo_.peer.qpn);
+  REQUIRE(tx.payload_size == 0);
+  REQUIRE(std::ranges::count(ports_, tx.port) > 0);
+  const ReversePath& reverse = reverse_[tx.port.value() - 1];
+  if (reverse.doubted()) {
+    for (size_t i = ports_.size() - std::min<size_t>(ports_.size(), 64); i < ports_.size(); ++i)
+      REQUIRE(reverse_[ports_[i].value() - 1].doubted());
+  } else if (reverse.ev) {
+    REQUIRE(wire::make_ev(tx.net.ip.flow_label, tx.net.src_port) == *reverse.ev);
+    ++on_reverse_;
+  }
 }
 
 void ResponderModel::check_nack(const TxPacket& tx,
@@ -111,6 +160,7 @@ void ResponderModel::check_sack(const TxPacket& tx, const Seen& s, bool ce) {
   REQUIRE(sack.mpr == (shape_.dynamic_mpr ? shape_.mpr : 0));
   REQUIRE(sack.ooo_count == above_.size());
   REQUIRE(sack.rcvd_bytes == ((bytes_received_ + 255) / 256 & 0xFFFFFF));
+  if (++shown_since_ >= std::max<size_t>(bitmaps(), 1)) news_by_ = kNever;  // all of it shown
 
   // The bitmap is the set, wherever it begins.
   const int64_t first = cack_ + sack.sack_offset;
@@ -129,9 +179,8 @@ void ResponderModel::check_sack(const TxPacket& tx, const Seen& s, bool ce) {
   if (shown_of_ != std::pair(cack_, highest())) shown_.clear();
   shown_of_ = {cack_, highest()};
   shown_.push_back(first);
-  const auto bitmaps = static_cast<size_t>((span + 63) / 64);
-  if (shown_.size() < bitmaps) return;
-  std::vector<int64_t> round(shown_.end() - static_cast<ptrdiff_t>(bitmaps), shown_.end());
+  if (shown_.size() < bitmaps()) return;
+  std::vector<int64_t> round(shown_.end() - static_cast<ptrdiff_t>(bitmaps()), shown_.end());
   std::ranges::sort(round);
   int64_t next = cack_ + 1;
   for (const int64_t from : round) {

@@ -15,7 +15,7 @@ TEST_CASE("the responder does what a set of positions would") {
       {.name = "calm", .first_psn = 0xFFFFF0, .calm = true},
       {.name = "no receive posted", .immediates = 1, .receives = false},
   };
-  uint64_t rounds = 0, failures = 0, timed = 0;
+  uint64_t rounds = 0, failures = 0, timed = 0, hasty = 0, probes = 0, on_reverse = 0;
   for (const ResponderShape& shape : shapes) {
     int64_t progress = 0;
     for (uint64_t seed = 1; seed <= 6; ++seed) {
@@ -26,12 +26,18 @@ TEST_CASE("the responder does what a set of positions would") {
       failures += steps < 3000;
       progress += model.progress();
       timed += model.timed();
+      hasty += model.hasty();
+      probes += model.probes();
+      on_reverse += model.on_reverse();
       rounds += model.full_rounds();
     }
     INFO(shape.name);
     CHECK(progress > 100);
   }
   CHECK(rounds > 1000);
-  CHECK(timed > 500);
+  CHECK(timed > 100);
+  CHECK(hasty > 500);
+  CHECK(probes > 1000);
+  CHECK(on_reverse > 10'000);
   CHECK(failures >= 6);
 }
