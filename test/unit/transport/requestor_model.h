@@ -159,9 +159,8 @@ class RequestorModel {
   // `lost` losses, among them all of `must`, the rest any of `may`.
   void note_losses(size_t lost, const std::set<int64_t>& must, std::set<int64_t> may);
 
-  void learn(int64_t at, const Answer& by, size_t& sure, size_t& unsure);
+  void learn(int64_t at, size_t& sure, size_t& unsure);
   void deliver_sack(const Answer& a);
-  path::EvState state_of(Ev ev);
   bool overtaken(const Record& r);
 
   void after_arrivals(int64_t cack, const transport::CoreCounters& before, size_t sure,
