@@ -93,15 +93,16 @@ void Requestor::on_timer(Time now, RequestorEnvironment env) {
 bool Requestor::next_probe(Time now, path::PortMask room, RequestorEnvironment env,
                            ProbePacket& out) {
   if (!running_ || failure_ || !wants_probe()) return false;
-  if (room == 0) return false;
   const bool of_ev = !tail_probe_wanted_;
   // A probe that finds every slot taken replaces the oldest: its answer is late or lost.
   Probe* slot = &probes_[0];
   for (Probe& probe : probes_)
     if (probe.sent_at < slot->sent_at) slot = &probe;
   const path::EvIndex ev = of_ev ? env.evs.probe_due(now, room) : env.evs.next_control(room);
+  // Due, and its port has no room: it waits for that port, or ports that are busy in step with the
+  // timer would keep it waiting for ever.
+  if (ev == path::kNoEv && (!of_ev || env.evs.next_probe() <= now)) return false;
   if (of_ev) {
-    // One try per turn: a path without room now is asked for again when its timer says so.
     ev_probe_wanted_ = false;
     last_ev_probe_ = now;
   }
