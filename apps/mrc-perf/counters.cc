@@ -101,10 +101,12 @@ json collect_transport(const transport::CoreCounters& c) {
           {"acks_sent", c.acks_sent},
           {"naks_sent", c.naks_sent},
           {"probes_sent", c.probes_sent},
+          {"endpoint_requests_sent", c.endpoint_requests_sent},
           {"endpoint_responses_sent", c.endpoint_responses_sent},
           {"payload_bytes_sent", c.payload_bytes_sent},
           {"payload_bytes_received", c.payload_bytes_received},
-          {"ecn_marked", c.ecn_marked}};
+          {"ce_received", c.ce_received},
+          {"ce_echoed", c.ce_echoed}};
 }
 
 json collect_outcomes(const wire::OutcomeCounters& counters) {

@@ -201,6 +201,11 @@ PortMask EvSet::ports_up() const {
   return mask;
 }
 
+bool EvSet::reachable() const {
+  return std::ranges::any_of(planes_,
+                             [](const Plane& plane) { return plane.usable(~PortMask{0}); });
+}
+
 // Restores, after any change: a full rotation while the plane has backups; no plane silent because
 // its last EVs are in SKIP; the floor; and nothing kept in rotation that the floor can do without.
 void EvSet::settle(Plane& plane) {

@@ -82,6 +82,7 @@ class EvSet {
   void allow(EvIndex index);  // GOOD, whatever it was
   void port_state(PortId port, bool up);
   PortMask ports_up() const;
+  bool reachable() const;  // some EV is active
 
   // Probing of ASSUMED_BAD EVs: the next one due on a port with room, kNoEv if none; asking marks
   // it as probed now. Its outcome comes back through probe_done.

@@ -57,20 +57,28 @@ class PacketPool {
   size_t made_ = 0, free_ = 0;
 };
 
-// First in, first out, linked through the packets.
+// First in, first out, linked through the packets; the last may be taken back.
 class PacketList {
  public:
   bool empty() const { return first_ == nullptr; }
   void push(Packet* packet) {
     packet->next = nullptr;
+    packet->previous = last_;
     (last_ != nullptr ? last_->next : first_) = packet;
     last_ = packet;
   }
   Packet* pop() {
     Event* packet = first_;
     first_ = packet->next;
-    if (first_ == nullptr) last_ = nullptr;
+    (first_ != nullptr ? first_->previous : last_) = nullptr;
     packet->next = nullptr;
+    return static_cast<Packet*>(packet);
+  }
+  Packet* pop_last() {
+    Event* packet = last_;
+    last_ = packet->previous;
+    (last_ != nullptr ? last_->next : first_) = nullptr;
+    packet->previous = nullptr;
     return static_cast<Packet*>(packet);
   }
 

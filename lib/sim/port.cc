@@ -8,7 +8,20 @@ namespace softmrc::sim {
 
 void Port::enqueue(World& world, Packet* packet) {
   if (!up()) return world.drop(packet, &FabricCounters::drop_link, "link down");
-  if (!admit(world, packet)) return world.drop(packet, &FabricCounters::drop_queue, "queue full");
+  if (!packet->control && data_bytes_ + packet->bytes > profile_->queue_bytes)
+    packet = make_room(world, packet);
+  const bool full = packet->control ? control_bytes_ + packet->bytes > profile_->control_queue_bytes
+                                    : data_bytes_ + packet->bytes > profile_->queue_bytes;
+  if (full) return world.drop(packet, &FabricCounters::drop_queue, "queue full");
+  append(packet);
+  if (scheduled()) return;
+  if (free_at_ <= world.now())
+    start(world);
+  else
+    world.events.schedule(*this, free_at_);
+}
+
+void Port::append(Packet* packet) {
   if (packet->control) {
     control_bytes_ += packet->bytes;
     control_.push(packet);
@@ -17,23 +30,32 @@ void Port::enqueue(World& world, Packet* packet) {
     data_.push(packet);
   }
   ++waiting_;
-  if (scheduled()) return;
-  if (free_at_ <= world.now())
-    start(world);
-  else
-    world.events.schedule(*this, free_at_);
 }
 
-// Room in its queue, if need be without its payload.
-bool Port::admit(World& world, Packet* packet) {
-  if (!packet->control && data_bytes_ + packet->bytes > profile_->queue_bytes) {
-    const wire::TrafficClasses& classes = profile_->classes;
-    const bool trimmable =
-        packet->dscp == classes.trimmable || packet->dscp == classes.trimmable_retx;
-    if (profile_->trim_bytes == 0 || !trimmable) return false;
-    trim(world, *packet);
+bool Port::trimmable(const Packet& packet) const {
+  const wire::TrafficClasses& classes = profile_->classes;
+  return profile_->trim_bytes != 0 &&
+         (packet.dscp == classes.trimmable || packet.dscp == classes.trimmable_retx);
+}
+
+// The data queue is full. Returns the packet that is to be queued or dropped next: a trimmed one.
+// Either the arriving packet is cut, or the last one waiting, whose place it takes: with arrivals
+// in lockstep always the same flows would lose otherwise. [D]
+Packet* Port::make_room(World& world, Packet* packet) {
+  if (!data_.empty() && world.random.chance(0.5)) {
+    Packet* last = data_.pop_last();
+    const bool fits = data_bytes_ - last->bytes + packet->bytes <= profile_->queue_bytes;
+    if (fits && trimmable(*last)) {
+      data_bytes_ -= last->bytes;
+      --waiting_;
+      append(packet);
+      packet = last;
+    } else {
+      data_.push(last);
+    }
   }
-  return !packet->control || control_bytes_ + packet->bytes <= profile_->control_queue_bytes;
+  if (trimmable(*packet)) trim(world, *packet);
+  return packet;
 }
 
 void Port::trim(World& world, Packet& packet) {

@@ -71,7 +71,9 @@ class Port final : public Event {
   uint64_t rate_mbps() const { return profile_->rate_mbps; }
 
  private:
-  bool admit(World& world, Packet* packet);
+  void append(Packet* packet);
+  bool trimmable(const Packet& packet) const;
+  Packet* make_room(World& world, Packet* packet);
   void trim(World& world, Packet& packet);
   void start(World& world);
   void put_on_link(World& world, Packet* packet, Time end);

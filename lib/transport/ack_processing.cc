@@ -73,7 +73,7 @@ Outcome Requestor::on_sack(Time now, const wire::Packet& packet, RequestorEnviro
   else if (rec != nullptr)
     env.evs.on_mark(rec->ev, sack.mark, now);
   env.cc.on_sack(now, event);
-  if (sack.mark == PathMark::kSkipOnce) ++env.counters.ecn_marked;
+  if (sack.mark == PathMark::kSkipOnce) ++env.counters.ce_echoed;
 
   if (dynamic_mpr_ && sack.mpr != 0 && newest_state)
     peer_window_ = std::min(static_cast<int32_t>(sack.mpr * kMprUnit), initial_window_);

@@ -14,6 +14,7 @@ namespace {
 
 constexpr uint32_t kFirstQpSlot = 16;  // QPNs 0..15 are reserved (2: endpoint operations)
 constexpr uint32_t kQpSlots = 1 << 16;
+constexpr int kFarLaterRtts = 8;  // a path this much slower than the others is bad [D]
 constexpr Duration kNakInterval = std::chrono::microseconds(100);
 
 uint32_t slot_of(Qpn qpn) { return qpn.value() & (kQpSlots - 1); }
@@ -29,6 +30,7 @@ Core::Core(const CoreConfig& config, const path::Router& router, Memory& memory,
       random_(seed),
       endpoint_requests_(config.number),
       port_changes_(static_cast<uint32_t>(random_.next())) {
+  receiver_.tracking.limit = config_.tracking_memory_bytes;
   if (!config_.make_controller) {
     const uint64_t window = cc::bdp_bytes(config_.rate_mbps, config_.base_rtt);
     config_.make_controller = [window](const cc::DestinationTraits&) {
@@ -59,11 +61,16 @@ size_t Core::qp_count() const {
 Qp* Core::create_qp(const QpInit& init) {
   const uint32_t index = slot_of(init.qpn);
   if (index < kFirstQpSlot || slot(init.qpn) != nullptr) return nullptr;
+  if (std::ranges::find(ghosts_, init.qpn, &Ghost::qpn) != ghosts_.end()) return nullptr;
   if (index >= qps_.size()) {
     qps_.resize(index + 1);
     timers_.reserve(qps_.capacity());
   }
-  const ResponderConfig responder{config_.sack_threshold, config_.reorder_window, kNakInterval};
+  const ResponderConfig responder{.shared = &receiver_,
+                                  .sack_threshold = config_.sack_threshold,
+                                  .reorder_window = config_.reorder_window,
+                                  .nak_interval = kNakInterval,
+                                  .late_after = kFarLaterRtts * config_.base_rtt};
   qps_[index] = std::make_unique<Qp>(init, responder, config_.base_rtt);
   return qps_[index].get();
 }
@@ -137,6 +144,7 @@ void Core::leave_connection(Qp& qp) {
 
 void Core::destroy_qp(Qp* qp) {
   leave_connection(*qp);
+  if (buffers_held(qp) > 0) ghosts_.push_back({qp->init.qpn, buffers_held(qp)});
   qps_[slot_of(qp->init.qpn)].reset();
 }
 
@@ -183,12 +191,14 @@ RequestorEnvironment Core::environment(Qp& qp) {
 
 // ---- packets ----
 
-void Core::count_drop(Outcome drop) { ++counters_.outcomes[static_cast<size_t>(drop)]; }
+void Core::count(Outcome outcome) { ++counters_.outcomes[static_cast<size_t>(outcome)]; }
+
+void Core::count_drop(Outcome drop) { count(drop); }
 
 Outcome Core::receive(Time now, PortId port, const wire::Packet& packet,
                       std::span<const uint8_t> frame) {
   const Outcome outcome = dispatch(now, port, packet, frame);
-  ++counters_.outcomes[static_cast<size_t>(outcome)];
+  count(outcome);
   return outcome;
 }
 
@@ -197,13 +207,8 @@ Outcome Core::dispatch(Time now, PortId port, const wire::Packet& packet,
                        std::span<const uint8_t> frame) {
   const wire::Bth& bth = packet.transport.bth;
   if (bth.dest_qp == kEndpointQpn) return receive_endpoint(now, port, packet, frame);
-  Qp* qp = find(bth.dest_qp);
-  if (qp == nullptr) return Outcome::drop_no_qp;
-  if (!can_receive(qp->state) && qp->state != QpState::kError) return Outcome::drop_qp_state;
-  if (qp->state == QpState::kError && qp->group == nullptr) return Outcome::drop_qp_state;
-  if (packet.net.ip.src != qp->attributes.dst || packet.net.ip.dst != qp->attributes.src)
-    return Outcome::drop_wrong_peer;
-  if (bth.pkey != qp->attributes.pkey) return Outcome::drop_pkey;
+  Qp* qp = nullptr;
+  if (const Outcome refused = check_connection(packet, qp); wire::is_drop(refused)) return refused;
   if (!packet.trimmed && !frame.empty() && !wire::icrc_matches(frame, packet))
     return Outcome::drop_icrc;
 
@@ -212,6 +217,39 @@ Outcome Core::dispatch(Time now, PortId port, const wire::Packet& packet,
   qp->heard.note(port);
   const Outcome outcome = receive_for_qp(now, packet, *qp);
   burst_.push_back(*qp);
+  return outcome;
+}
+
+// The packet is of a connection of ours (anything that is not a drop), as far as can be told
+// without its ICRC.
+Outcome Core::check_connection(const wire::Packet& packet, Qp*& qp) {
+  const wire::Bth& bth = packet.transport.bth;
+  qp = find(bth.dest_qp);
+  if (qp == nullptr) return Outcome::drop_no_qp;
+  if (!can_receive(qp->state) && qp->state != QpState::kError) return Outcome::drop_qp_state;
+  if (qp->state == QpState::kError && qp->group == nullptr) return Outcome::drop_qp_state;
+  if (packet.net.ip.src != qp->attributes.dst || packet.net.ip.dst != qp->attributes.src)
+    return Outcome::drop_wrong_peer;
+  if (bth.pkey != qp->attributes.pkey) return Outcome::drop_pkey;
+  return Outcome::accepted_data;
+}
+
+Outcome Core::receive_without_payload(Time /*now*/, PortId port, const wire::Packet& packet,
+                                      wire::NackReason reason) {
+  Qp* qp = nullptr;
+  Outcome outcome = check_connection(packet, qp);
+  if (!wire::is_drop(outcome)) {
+    if (!wire::is_write(packet.transport.bth.opcode)) {
+      outcome = Outcome::drop_overload;
+    } else if (!can_receive(qp->state)) {
+      outcome = Outcome::drop_qp_state;
+    } else {
+      qp->heard.note(port);
+      outcome = qp->responder.on_shortage(packet, reason);
+      burst_.push_back(*qp);
+    }
+  }
+  count(outcome);
   return outcome;
 }
 
@@ -246,11 +284,12 @@ Outcome Core::receive_for_responder(Time now, const wire::Packet& packet, Qp& qp
     qp.established = true;
     events_.established(qp.init.user);
   }
-  if (packet.transport.bth.opcode == wire::Opcode::kProbe) return qp.responder.on_probe(packet);
-  const Outcome outcome = qp.responder.on_data(packet, memory_);
+  if (packet.transport.bth.opcode == wire::Opcode::kProbe)
+    return qp.responder.on_probe(now, packet);
+  const Outcome outcome = qp.responder.on_data(now, packet, memory_);
   if (outcome == Outcome::accepted_data) counters_.payload_bytes_received += packet.payload.size();
   if (qp.group->reverse.probe_due(now)) probe_reverse_path(now, qp);
-  if (packet.ce) ++counters_.ecn_marked;
+  if (packet.ce) ++counters_.ce_received;
   deliver_processed(now, qp);
   return outcome;
 }
@@ -300,9 +339,18 @@ void Core::doorbell(Time now, Qpn qpn) {
   after_input(now, *qp);
 }
 
+void Core::set_receive_pressure(uint8_t pressure) {
+  receiver_.pressure = std::min<uint8_t>(pressure, 127);
+}
+
 void Core::released(Time now, Token token) {
-  Qp* qp = find(Qpn(static_cast<uint32_t>(token >> 32)));
-  if (qp == nullptr) return;
+  const Qpn qpn(static_cast<uint32_t>(token >> 32));
+  Qp* qp = find(qpn);
+  if (qp == nullptr) {
+    const auto ghost = std::ranges::find(ghosts_, qpn, &Ghost::qpn);
+    if (ghost != ghosts_.end() && --ghost->buffers_held == 0) ghosts_.erase(ghost);
+    return;
+  }
   qp->requestor.released(static_cast<uint32_t>(token));
   drain_completions(now, *qp);
 }
@@ -312,19 +360,11 @@ void Core::released(Time now, Token token) {
 void Core::drain_completions(Time now, Qp& qp) {
   Requestor& requestor = qp.requestor;
   while (const std::optional<Requestor::Finished> done = requestor.next_finished()) {
-    if (done->status == RequestStatus::kSuccess) {
-      if (done->request->signaled)
-        events_.send_completed(qp.init.user, *done->request, RequestStatus::kSuccess);
-      continue;
-    }
-    events_.send_completed(qp.init.user, *done->request, done->status);
-    if (qp.state != QpState::kError) {
-      enter_error(now, qp);
-      events_.qp_failed(qp.init.user, done->status);
-    }
+    if (done->request->signaled || done->status != RequestStatus::kSuccess)
+      events_.send_completed(qp.init.user, *done->request, done->status);
   }
   if (requestor.failed() && qp.state != QpState::kError) {
-    // Its buffers are still with a port, so the completion has to wait; the QP need not.
+    // If a port still has its buffers the completion has to wait; the QP need not.
     enter_error(now, qp);
     events_.qp_failed(qp.init.user, requestor.failure());
     return;
@@ -354,6 +394,7 @@ void Core::enter_error(Time now, Qp& qp) {
 void Core::after_input(Time now, Qp& qp) {
   if (qp.group == nullptr) return;
   drain_completions(now, qp);
+  if (can_send(qp.state)) qp.requestor.note_stall(now, environment(qp));
   wake_group(*qp.group);
   wake(qp);
   arm(qp);

@@ -88,6 +88,9 @@ struct CoreConfig {
   uint32_t sack_threshold = 4096;                          // bytes, each packet max(payload, 1024)
   Duration base_rtt = std::chrono::microseconds(12);       // until measured; sizes the window
   uint64_t rate_mbps = 100'000;                            // all planes together
+  // For tracking arrivals, all QPs together; without memory data is NACKed (NO_BITMAP). A window of
+  // 8 units (1024 packets) takes some 10 KiB.
+  uint64_t tracking_memory_bytes = UINT64_MAX;
   path::EvSetConfig ev;
   // Makes the congestion controller of a new destination; unset: a fixed window of one
   // bandwidth-delay product. A destination is what its first QP says it is. [D]
@@ -110,7 +113,8 @@ struct CoreCounters {
   uint64_t payload_bytes_sent = 0;      // resends included
   uint64_t payload_bytes_received = 0;  // placed
   uint64_t timeouts = 0;
-  uint64_t ecn_marked = 0;
+  uint64_t ce_received = 0;  // data packets that came in marked
+  uint64_t ce_echoed = 0;    // SACKs that say that a packet of ours was marked
 };
 
 class Core {
@@ -128,6 +132,11 @@ class Core {
   // (a simulator that stores no bytes, or a parser that verified it).
   wire::Outcome receive(Time now, PortId port, const wire::Packet& packet,
                         std::span<const uint8_t> frame);
+  // A data packet of which the driver could take in no more than the headers: its pool of packet
+  // buffers is empty (kNoPacketBuffer), or something else that it needs is (kNoResource). Answered
+  // with a NACK; like a trimmed packet it is trusted no further.
+  wire::Outcome receive_without_payload(Time now, PortId port, const wire::Packet& packet,
+                                        wire::NackReason reason);
   // A packet that did not parse or was not ours is counted here too, so that all counters agree.
   void count_drop(wire::Outcome drop);
   // The receive burst is over: merged acknowledgements fall due now.
@@ -135,6 +144,9 @@ class Core {
   void doorbell(Time now, Qpn qpn);
   void released(Time now, Token token);
   void port_state(Time now, PortId port, bool up);
+  // How hard it is to keep up with what comes in, 0..127: while it is not 0, acknowledgements ask
+  // the peers to slow down by pressure / 128 of what they have received, and then to go on.
+  void set_receive_pressure(uint8_t pressure);
 
   // --- queries ---
   Time next_deadline() const;  // kNever: only input can wake the core
@@ -151,14 +163,15 @@ class Core {
   std::optional<uint16_t> start_endpoint_operation(Time now, const EndpointOperation& operation,
                                                    std::string* why);
   // Makes a QP in RESET. The low 16 bits of the QPN are its slot and must be unused in this core,
-  // and not below 16 (QPNs 0..15 are reserved): nullptr. The caller keeps the queues alive until
+  // and not below 16 (QPNs 0..15 are reserved), and no token of an earlier QP of that very number
+  // may be out: nullptr. The caller keeps the queues alive until
   // buffers_held() is 0 and the QP is destroyed.
   Qp* create_qp(const QpInit& init);
   // Transitions; false and `why` on an illegal transition or bad attributes. `to` RESET, INIT, RTR,
   // RTS or ERROR. RESET is refused while buffers_held() is not 0: go to ERROR first and wait.
   bool modify_qp(Time now, Qp* qp, QpState to, const QpAttributes& attributes, std::string* why);
   // Removes the QP; outstanding requests are dropped silently. Tokens still out stay valid to give
-  // back.
+  // back, and keep its number from being used again.
   void destroy_qp(Qp* qp);
   Qp* find(Qpn qpn);
 
@@ -167,10 +180,16 @@ class Core {
   // Packets of this QP that a port still refers to.
   uint32_t buffers_held(const Qp* qp) const { return qp->requestor.buffers_held(); }
   size_t qp_count() const;
+  SchedulingState scheduling_state(Qp& qp) {
+    return can_send(qp.state) ? qp.requestor.scheduling_state(environment(qp))
+                              : SchedulingState::kIdle;
+  }
 
  private:
+  void count(wire::Outcome outcome);
   wire::Outcome dispatch(Time now, PortId port, const wire::Packet& packet,
                          std::span<const uint8_t> frame);
+  wire::Outcome check_connection(const wire::Packet& packet, Qp*& qp);
   wire::Outcome receive_for_qp(Time now, const wire::Packet& packet, Qp& qp);
   wire::Outcome receive_for_responder(Time now, const wire::Packet& packet, Qp& qp);
   void deliver_processed(Time now, Qp& qp);
@@ -221,9 +240,15 @@ class Core {
   Events& events_;
   Random random_;
   CoreCounters counters_;
+  ReceiverState receiver_;
   path::PortMask ports_down_ = 0;
 
   std::vector<std::unique_ptr<Qp>> qps_;  // by the low 16 bits of the QPN
+  struct Ghost {                          // a QP that was destroyed while ports held packets of it
+    Qpn qpn;
+    uint32_t buffers_held;
+  };
+  std::vector<Ghost> ghosts_;
   std::unordered_map<IpAddress, std::unique_ptr<DestinationGroup>> groups_;
   Timers<Qp, &Qp::timer> timers_;
   QpList<&Qp::ready> ready_;

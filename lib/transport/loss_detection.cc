@@ -102,7 +102,7 @@ bool Requestor::look_missing(Time now, Psn psn) {
 
 // How long a suspect is waited for. Round trips that vary tell of a host that loses its core now
 // and then, whose planes lie apart by far more than a network's paths do. [D]
-Duration Requestor::patience() const { return std::max(reorder_window(), 2 * rtt_deviation_); }
+Duration Requestor::patience() const { return std::max(reorder_window(), 4 * rtt_deviation_); }
 
 // The newest packet known to have arrived is a round trip old at most, or nothing was sent since.
 bool Requestor::peer_answers(Time now) const {
@@ -227,6 +227,41 @@ void Requestor::check_timeouts(Time now, RequestorEnvironment env) {
   declare_lost(now, psn, env, false);
 }
 
+void Requestor::note_stall(Time now, const RequestorEnvironment& env) {
+  if (outstanding() || !has_data() || env.evs.reachable()) {
+    stall_deadline_ = kNever;
+    stall_attempts_ = 0;
+  } else if (stall_deadline_ == kNever) {
+    stall_deadline_ = now + timeout_after(0);
+  }
+}
+
+void Requestor::check_stall(Time now) {
+  if (now < stall_deadline_) return;
+  ++stall_attempts_;
+  if (budget_used(stall_attempts_))
+    fail_oldest(RequestStatus::kRetryExceeded);
+  else
+    stall_deadline_ = now + timeout_after(stall_attempts_);
+}
+
+// How seldom NACKs are charged to the retry budget. An incast with trimming must not kill QPs, and
+// a receiver that is short of something is given as long to recover as one that is silent. [D]
+Duration Requestor::attempt_pause(NackReason reason) const {
+  switch (reason) {
+    case NackReason::kTrimmed:
+    case NackReason::kTrimmedLastHop:
+    case NackReason::kPsnOutOfWindow:
+      return srtt_;
+    case NackReason::kNoBitmap:
+    case NackReason::kNoPacketBuffer:
+    case NackReason::kNoResource:
+      return timeout_after(0);
+    default:
+      return Duration{};
+  }
+}
+
 Outcome Requestor::on_nack(Time now, const wire::Packet& packet, RequestorEnvironment env) {
   if (!running_ || failure_) return Outcome::drop_stale;
   const auto& nack = std::get<wire::NackHeader>(packet.transport.body);
@@ -253,10 +288,7 @@ Outcome Requestor::on_nack(Time now, const wire::Packet& packet, RequestorEnviro
   env.cc.on_nack(now, rec.nominal, reason, rtt);
   inflight_ -= rec.nominal;
   if (reason == NackReason::kTrimmed) env.evs.on_trimmed(rec.ev);
-  // Some are charged at most once per RTT: an incast with trimming must not kill QPs. [D]
-  const bool sparing = reason == NackReason::kTrimmed || reason == NackReason::kTrimmedLastHop ||
-                       reason == NackReason::kPsnOutOfWindow;
-  if (!sparing || now - last_nack_attempt_ >= srtt_) {
+  if (now - last_nack_attempt_ >= attempt_pause(reason)) {
     last_nack_attempt_ = now;
     if (!count_attempt(rec)) return Outcome::accepted_nack;
   }

@@ -19,4 +19,18 @@ const char* name(QpState state) {
   return "?";
 }
 
+const char* name(SchedulingState state) {
+  switch (state) {
+    case SchedulingState::kIdle:
+      return "IDLE";
+    case SchedulingState::kPending:
+      return "PENDING";
+    case SchedulingState::kActive:
+      return "ACTIVE";
+    case SchedulingState::kReady:
+      return "READY";
+  }
+  return "?";
+}
+
 }  // namespace softmrc::transport

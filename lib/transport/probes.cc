@@ -60,8 +60,8 @@ Time Requestor::deadline(const RequestorEnvironment& env) const {
   Time ev_probe = ev_probe_wanted_ ? kNever : env.evs.next_probe();
   if (ev_probe != kNever) ev_probe = std::max(ev_probe, last_ev_probe_ + kEvProbeGap);
   if (ev_probes_out_ > 0) probe_expiry = oldest_ev_probe_ + probe_patience();
-  return std::min(
-      {timeout_deadline_, overdue_deadline_, tail_probe_deadline(), ev_probe, probe_expiry});
+  return std::min({timeout_deadline_, stall_deadline_, overdue_deadline_, tail_probe_deadline(),
+                   ev_probe, probe_expiry});
 }
 
 Duration Requestor::probe_patience() const {
@@ -71,6 +71,7 @@ Duration Requestor::probe_patience() const {
 void Requestor::on_timer(Time now, RequestorEnvironment env) {
   if (!running_ || failure_) return;
   check_timeouts(now, env);
+  check_stall(now);
   if (failure_) return;
   check_overdue(now, env);
   expire_probes(now, env);

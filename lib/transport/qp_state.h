@@ -42,6 +42,16 @@ constexpr const QpTransition* find_transition(QpState from, QpState to) {
   return nullptr;
 }
 
+// Where a QP in RTS stands with the scheduler, which lets READY ones take turns. Derived from what
+// its requestor has queued and in flight, never stored.
+enum class SchedulingState : uint8_t {
+  kIdle,     // nothing to send, nothing in flight
+  kPending,  // waits for acknowledgements only
+  kActive,   // has data, and a window (the peer's, congestion control's, WIMM) is shut
+  kReady,    // has data that may leave
+};
+const char* name(SchedulingState state);
+
 // What a QP does with packets in each state.
 constexpr bool can_receive(QpState s) { return s == QpState::kRtr || s == QpState::kRts; }
 constexpr bool can_send(QpState s) { return s == QpState::kRts; }

@@ -17,7 +17,10 @@ Requestor::Requestor(Qpn local, SendQueue* queue, Duration base_rtt)
       base_rtt_(base_rtt),
       srtt_(base_rtt),
       min_rtt_(base_rtt),
-      rtt_deviation_(base_rtt / 2) {}
+      rtt_deviation_(base_rtt / 2) {
+  // A queue that an earlier QP has used goes on from where that left it.
+  if (queue_ != nullptr) started_ = acked_ = finished_ = queue_->freed();
+}
 
 void Requestor::start(const QpAttributes& attributes) {
   running_ = true;
@@ -74,8 +77,22 @@ bool Requestor::new_packet_allowed() const {
   if (current_open_) return true;
   if (started_ == queue_->published()) return false;
   const SendRequest& next = queue_->at(started_);
-  if (next.protection_error) return false;
+  if (invalid(next) || !psns_suffice(next)) return false;
   return !next.with_immediate || wimm_unacked_ < max_wimm_;
+}
+
+// Comparing PSNs with those of the oldest message that is not acknowledged stays possible.
+bool Requestor::psns_suffice(const SendRequest& next) const {
+  if (acked_ == started_) return true;
+  const uint32_t in_use = (next_psn_.value() - queue_->at(acked_).first_psn.value()) & Psn::kMask;
+  return in_use + packets_of(next) <= kMaxMessagePackets;
+}
+
+// Why a request cannot even be started.
+std::optional<RequestStatus> Requestor::invalid(const SendRequest& request) const {
+  if (request.protection_error) return RequestStatus::kLocalProtectionError;
+  if (packets_of(request) > kMaxMessagePackets) return RequestStatus::kLocalLengthError;
+  return std::nullopt;
 }
 
 bool Requestor::has_data() const {
@@ -97,11 +114,18 @@ bool Requestor::blocked_by_cc(const RequestorEnvironment& env) const {
   return !env.cc.may_send(full_packet_size(path_mtu_));
 }
 
+SchedulingState Requestor::scheduling_state(const RequestorEnvironment& env) const {
+  if (!running_ || failure_) return SchedulingState::kIdle;
+  const bool queued =
+      resend_head_ != resend_tail_ || current_open_ || started_ != queue_->published();
+  if (queued) return can_send(env) ? SchedulingState::kReady : SchedulingState::kActive;
+  return outstanding() || acked_ != started_ ? SchedulingState::kPending : SchedulingState::kIdle;
+}
+
 // Gives the next queued request its PSNs and sequence numbers.
 void Requestor::start_next_request() {
   SendRequest& request = queue_->at(started_);
-  const auto packets =
-      static_cast<int32_t>(request.length == 0 ? 1 : (request.length - 1) / path_mtu_ + 1);
+  const auto packets = static_cast<int32_t>(packets_of(request));
   request.first_psn = next_psn_;
   request.last_psn = next_psn_ + (packets - 1);
   request.msn = next_msn_;
@@ -273,10 +297,11 @@ std::optional<Requestor::Finished> Requestor::next_finished() {
     return Finished{&request, RequestStatus::kSuccess};
   }
   // A request that was wrong from the start fails when its turn comes: all before it are done.
-  if (!failure_ && running_ && finished_ == started_ && finished_ != queue_->published() &&
-      queue_->at(finished_).protection_error) {
-    ++started_;
-    fail_oldest(RequestStatus::kLocalProtectionError);
+  if (!failure_ && running_ && finished_ == started_ && finished_ != queue_->published()) {
+    if (const std::optional<RequestStatus> status = invalid(queue_->at(finished_))) {
+      ++started_;
+      fail_oldest(*status);
+    }
   }
   if (failure_ && failure_->request == finished_ && finished_ != queue_->published()) {
     SendRequest& request = queue_->at(finished_);
@@ -307,6 +332,8 @@ void Requestor::fail_oldest(RequestStatus status) {
 // RFC 8985 takes a quarter of the smallest RTT. Between hosts the smallest is a lucky packet's: a
 // receiver that lost its core between two planes delivers one plane's packets late by far more,
 // and the smoothed RTT has seen that. In a network of switches the two are nearly the same. [D]
-Duration Requestor::reorder_window() const { return std::min(srtt_ / 16 * (reorder_steps_ + 2), srtt_); }
+Duration Requestor::reorder_window() const {
+  return std::min(srtt_ / 16 * (reorder_steps_ + 2), srtt_);
+}
 
 }  // namespace softmrc::transport

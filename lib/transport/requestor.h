@@ -19,6 +19,7 @@
 #include "path/ev_set.h"
 #include "transport/control.h"
 #include "transport/qp_attributes.h"
+#include "transport/qp_state.h"
 #include "transport/send_queue.h"
 #include "wire/codec.h"
 #include "wire/outcome.h"
@@ -85,6 +86,7 @@ class Requestor {
   bool has_data() const;  // but for congestion control, a packet could leave
   bool can_send(const RequestorEnvironment& env) const;
   bool blocked_by_cc(const RequestorEnvironment& env) const;
+  SchedulingState scheduling_state(const RequestorEnvironment& env) const;
   struct DataPacket {
     wire::TransportHeaders headers;
     uint32_t payload_size = 0;
@@ -126,6 +128,9 @@ class Requestor {
   }
   RequestStatus failure() const { return failure_->status; }
   void fail_oldest(RequestStatus status);  // unless failed already
+  // After any input: data waits and no path is left to send it on, nor anything in flight whose
+  // timeout would end that. The wait then counts as the silence of a packet would. [D]
+  void note_stall(Time now, const RequestorEnvironment& env);
 
   bool running() const { return running_; }
   // Data of ours is in flight or was a few RTTs ago, so that SACKs tell which of our paths work.
@@ -163,6 +168,11 @@ class Requestor {
 
   // requestor.cc
   bool new_packet_allowed() const;
+  uint32_t packets_of(const SendRequest& request) const {
+    return request.length == 0 ? 1 : (request.length - 1) / path_mtu_ + 1;
+  }
+  bool psns_suffice(const SendRequest& next) const;
+  std::optional<RequestStatus> invalid(const SendRequest& request) const;
   void start_next_request();
   void fill_headers(Psn psn, const PacketRecord& rec, bool first_send, DataPacket& out,
                     Segment* segments);
@@ -191,6 +201,8 @@ class Requestor {
   bool budget_used(uint32_t attempts) const;
   bool count_attempt(PacketRecord& rec);
   void check_timeouts(Time now, RequestorEnvironment env);
+  void check_stall(Time now);
+  Duration attempt_pause(wire::NackReason reason) const;
 
   // ack_processing.cc
   bool note_arrivals(Time now, const wire::SackHeader& sack, Psn bitmap_first,
@@ -268,6 +280,8 @@ class Requestor {
   Time timeout_base_ = kLongAgo;    // last progress or expiry
   uint8_t timeout_ = 0, retry_linear_ = 0, retry_exponential_ = 0;
   uint16_t progress_epoch_ = 0;
+  Time stall_deadline_ = kNever;  // kNever: not stalled
+  uint32_t stall_attempts_ = 0;
   Time last_nack_attempt_ = kLongAgo;
 
   Probe probes_[kProbes];

@@ -1,7 +1,6 @@
 #include "transport/responder.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "transport/core.h"
 #include "wire/codec.h"
@@ -51,64 +50,41 @@ void Responder::start(const QpAttributes& attributes, const void* protection_dom
   reset();
   protection_domain_ = protection_domain;
   path_mtu_ = attributes.path_mtu;
+  cack_ = highest_ = processed_ = edge_ = acked_psn_ = review_began_ = attributes.rq_psn - 1;
   adopt_limits(attributes);
-  cack_ = highest_ = processed_ = attributes.rq_psn - 1;
-  acked_psn_ = cack_;
 }
 
 void Responder::reset() { *this = Responder(config_); }
 
 void Responder::adopt_limits(const QpAttributes& attributes) {
-  window_ = static_cast<int32_t>(attributes.mpr_dest * kMprUnit);
   max_wimm_dest_ = attributes.max_wimm_dest;
   trim_nack_ = attributes.trim_nack;
   dynamic_mpr_ = attributes.dynamic_mpr;
   mpr_dest_ = attributes.mpr_dest;
-  if (info_.empty() || ring_mask_ + 1 >= static_cast<uint32_t>(window_)) return;
-  // Data came in RTR, under a smaller window: move what is tracked into a larger ring.
-  Responder old = *this;
-  info_.clear();
-  allocate();
-  for (Psn psn = processed_ + 1; psn <= highest_; ++psn) {
-    const uint32_t from = psn.value() & old.ring_mask_, to = psn.value() & ring_mask_;
-    info_[to] = old.info_[from];
-    msn_[to] = old.msn_[from];
-    if (psn > cack_ && old.arrived(psn)) bitmap_[to / 64] |= uint64_t{1} << (to % 64);
-  }
+  set_window(mpr_dest_);
 }
 
-void Responder::allocate() {
-  if (!info_.empty()) return;
-  // A power of two, so that a PSN modulo 2^24 keeps its slot; the smallest window is one MPR unit,
-  // two bitmap words.
-  const auto slots = std::bit_ceil(std::max(static_cast<uint32_t>(window_), kMprUnit));
-  ring_mask_ = slots - 1;
-  bitmap_.assign(slots / 64, 0);
-  info_.assign(slots, PsnInfo{});
-  msn_.assign(slots, Msn{});
-}
-
-bool Responder::arrived(Psn psn) const {
-  const uint32_t slot = psn.value() & ring_mask_;
-  return (bitmap_[slot / 64] >> (slot % 64)) & 1;
-}
-
-Outcome Responder::on_data(const wire::Packet& packet, Memory& memory) {
-  allocate();
+Outcome Responder::on_data(Time now, const wire::Packet& packet, Memory& memory) {
   const wire::Bth& bth = packet.transport.bth;
   const auto& write = std::get<wire::WriteHeader>(packet.transport.body);
-  const int32_t distance = bth.psn - cack_;
 
-  if (distance <= 0 || (distance <= window_ && arrived(bth.psn))) {
+  // What comes far too late is mostly a duplicate by then, and tells of its path all the same.
+  auto mark = packet.ce ? wire::PathMark::kSkipOnce : wire::PathMark::kNone;
+  if (packet.has_ts && write.ts.tx != 0 && !write.ts.implementation_defined &&
+      late_paths_.note(now, packet.ev, write.ts.tx))
+    mark = wire::PathMark::kAlwaysSkip;
+  const bool marked = mark != wire::PathMark::kNone;
+
+  if (duplicate(bth.psn)) {
     // Nothing changes, but whatever told the requestor so was lost: repeat all of it.
-    want_sack(packet, true);
-    note_ce(packet);
-    ack_now_ |= has_processed_;
+    repeat_acknowledgements(packet);
+    if (marked) note_mark(packet, mark);
     return Outcome::accepted_duplicate;
   }
-  if (distance > window_) {
+  if (bth.psn > edge_)
     return want_nack(packet, wire::NackReason::kPsnOutOfWindow, Outcome::rejected_out_of_window);
-  }
+  if (!track(bth.psn))
+    return want_nack(packet, wire::NackReason::kNoBitmap, Outcome::rejected_shortage);
 
   const auto length = static_cast<uint32_t>(packet.payload.size());
   const bool full_size = bth.opcode == Opcode::kWriteFirst || bth.opcode == Opcode::kWriteMiddle;
@@ -134,10 +110,10 @@ Outcome Responder::on_data(const wire::Packet& packet, Memory& memory) {
   }
 
   // Refused packets count as arrived too, or they would be resent for ever.
-  const uint32_t slot = bth.psn.value() & ring_mask_;
-  bitmap_[slot / 64] |= uint64_t{1} << (slot % 64);
-  info_[slot] = {write.immediate, static_cast<uint16_t>(length), flags};
-  msn_[slot] = write.msn;
+  const int32_t distance = bth.psn - cack_;
+  ring_.set(bth.psn);
+  ring_.info(bth.psn) = {write.immediate, static_cast<uint16_t>(length), flags};
+  ring_.msn(bth.psn) = write.msn;
   stashed_immediates_ += with_immediate;
   rcvd_bytes_ += wire::nominal_size(packet.transport, length);
   ++out_of_order_;
@@ -147,14 +123,20 @@ Outcome Responder::on_data(const wire::Packet& packet, Memory& memory) {
   while (highest_ > cack_ && arrived(cack_ + 1)) {
     ++cack_;
     --out_of_order_;
-    const uint32_t passed = cack_.value() & ring_mask_;
-    bitmap_[passed / 64] &= ~(uint64_t{1} << (passed % 64));
+    ring_.clear(cack_);
   }
+  move_edge();
+  if (dynamic_mpr_) adjust_window(distance);
 
   bytes_since_sack_ += std::max(length, kMinSackBytes);
-  want_sack(packet, bth.rtx || bth.ack_request || packet.ce);
-  note_ce(packet);
+  want_sack(packet, bth.rtx || bth.ack_request || marked);
+  if (marked) note_mark(packet, mark);
   return outcome;
+}
+
+void Responder::repeat_acknowledgements(const wire::Packet& packet) {
+  want_sack(packet, true);
+  ack_now_ |= has_processed_;
 }
 
 // The SACK that leaves at the end of the burst reflects the newest packet of the most telling kind:
@@ -168,21 +150,28 @@ void Responder::want_sack(const wire::Packet& packet, bool now) {
 
 Outcome Responder::on_trimmed(const wire::Packet& packet) {
   if (!trim_nack_) return Outcome::drop_trimmed;
-  allocate();
   const Psn psn = packet.transport.bth.psn;
-  const int32_t distance = psn - cack_;
-  if (distance <= 0 || (distance <= window_ && arrived(psn))) {
-    want_sack(packet, true);  // its SACK was lost
-    ack_now_ |= has_processed_;
+  if (duplicate(psn)) {
+    repeat_acknowledgements(packet);
     return Outcome::accepted_trimmed;
   }
-  if (distance > window_) {
+  if (psn > edge_)
     return want_nack(packet, wire::NackReason::kPsnOutOfWindow, Outcome::rejected_out_of_window);
-  }
   return want_nack(
       packet,
       packet.trimmed_lasthop ? wire::NackReason::kTrimmedLastHop : wire::NackReason::kTrimmed,
       Outcome::accepted_trimmed);
+}
+
+Outcome Responder::on_shortage(const wire::Packet& packet, wire::NackReason reason) {
+  const Psn psn = packet.transport.bth.psn;
+  if (duplicate(psn)) {
+    repeat_acknowledgements(packet);
+    return Outcome::accepted_duplicate;
+  }
+  if (psn > edge_)
+    return want_nack(packet, wire::NackReason::kPsnOutOfWindow, Outcome::rejected_out_of_window);
+  return want_nack(packet, reason, Outcome::rejected_shortage);
 }
 
 // A NACK that finds no room is a packet that was lost: the requestor finds the hole.
@@ -190,21 +179,23 @@ Outcome Responder::want_nack(const wire::Packet& packet, wire::NackReason reason
   return nacks_.push({trigger_of(packet), reason}) ? outcome : Outcome::drop_overload;
 }
 
-// Each marked EV is reported, with its newest packet.
-void Responder::note_ce(const wire::Packet& packet) {
-  if (!packet.ce) return;
-  for (size_t i = 0; i < ecn_marked_.size(); ++i) {
-    if (ecn_marked_[i].ev != packet.ev) continue;
-    ecn_marked_[i] = trigger_of(packet);
+// Each marked EV is reported, with its newest packet and its worst mark.
+void Responder::note_mark(const wire::Packet& packet, wire::PathMark mark) {
+  for (size_t i = 0; i < marked_.size(); ++i) {
+    if (marked_[i].trigger.ev != packet.ev) continue;
+    marked_[i] = {trigger_of(packet), std::max(mark, marked_[i].mark)};
     return;
   }
-  ecn_marked_.push(trigger_of(packet));
+  marked_.push({trigger_of(packet), mark});
 }
 
-Outcome Responder::on_probe(const wire::Packet& packet) {
-  allocate();
+Outcome Responder::on_probe(Time now, const wire::Packet& packet) {
   const auto& probe = std::get<wire::ProbeHeader>(packet.transport.body);
-  probe_replies_.push({trigger_of(packet), probe.probe_id, packet.ce});
+  auto mark = packet.ce ? wire::PathMark::kSkipOnce : wire::PathMark::kNone;
+  if (probe.ts.tx != 0 && !probe.ts.implementation_defined &&
+      late_paths_.still_bad(now, packet.ev, probe.ts.tx))
+    mark = wire::PathMark::kAlwaysSkip;
+  probe_replies_.push({trigger_of(packet), probe.probe_id, mark});
   ack_now_ |= has_processed_;  // its transport ACK may be what was lost
   nak_now_ |= nak_.has_value();
   return Outcome::accepted_probe;
@@ -220,8 +211,7 @@ std::optional<Outcome> Responder::on_packet_in_error(Time now) {
 std::optional<Responder::Processed> Responder::next_processed() {
   while (!nak_ && processed_ != cack_) {
     const Psn psn = processed_ + 1;
-    const uint32_t slot = psn.value() & ring_mask_;
-    const PsnInfo& info = info_[slot];
+    const PsnInfo& info = ring_.info(psn);
     processed_ = psn;
 
     const bool out_of_sequence = ((info.flags & kStarts) != 0) == in_message_;
@@ -243,7 +233,7 @@ std::optional<Responder::Processed> Responder::next_processed() {
     done.byte_length = static_cast<uint32_t>(message_bytes_);
     if (done.with_immediate) --stashed_immediates_;
     acked_psn_ = psn;
-    acked_msn_ = msn_[slot];
+    acked_msn_ = ring_.msn(psn);
     has_processed_ = true;
     ack_pending_ = true;
     ack_now_ |= (info.flags & kAckRequest) != 0;
@@ -262,7 +252,7 @@ void Responder::fail(wire::Syndrome syndrome) {
     has_processed_ = false;  // that message is not acknowledged
     ack_pending_ = ack_now_ = false;
   }
-  const Msn msn = msn_.empty() ? Msn{} : msn_[psn.value() & ring_mask_];
+  const Msn msn = ring_.slots() == 0 ? Msn{} : ring_.msn(psn);
   nak_ = Nak{syndrome, psn, msn};
   nak_now_ = true;
 }
@@ -292,7 +282,7 @@ void Responder::on_timer(Time now) {
 }
 
 bool Responder::has_output() const {
-  return nak_now_ || ack_due_ || sack_due_ || !ecn_marked_.empty() || !probe_replies_.empty() ||
+  return nak_now_ || ack_due_ || sack_due_ || !marked_.empty() || !probe_replies_.empty() ||
          !nacks_.empty();
 }
 
@@ -315,14 +305,16 @@ void Responder::fill_bitmap(wire::SackHeader& sack) {
     offset = std::min(1 + shown * kBitmapBits, span - kBitmapBits + 1);
   }
   sack.sack_offset = static_cast<int16_t>(offset);
-  if (bitmap_.empty()) return;
-  // Gather 64 bits from the ring, starting anywhere in a word.
-  const uint32_t first = (cack_ + offset).value() & ring_mask_;
-  const uint32_t shift = first % 64;
-  const size_t words = bitmap_.size();
-  uint64_t bits = bitmap_[first / 64] >> shift;
-  if (shift != 0) bits |= bitmap_[(first / 64 + 1) % words] << (64 - shift);
-  sack.bitmap = bits;
+  if (ring_.slots() != 0) sack.bitmap = ring_.bits(cack_ + offset);
+}
+
+// [D] Each SACK carries the penalty while there is pressure, and the first one after it the word to
+// restore the window.
+void Responder::fill_receiver_state(wire::SackHeader& sack) {
+  sack.mpr = dynamic_mpr_ ? mpr_ : 0;
+  sack.rcv_cwnd_pen = config_.shared->pressure;
+  sack.restore_cwnd = penalized_ && sack.rcv_cwnd_pen == 0;
+  penalized_ = sack.rcv_cwnd_pen != 0;
 }
 
 Responder::Output Responder::take_output(Qpn local, Qpn remote) {
@@ -375,15 +367,15 @@ Responder::Output Responder::take_output(Qpn local, Qpn remote) {
     trigger = reply.trigger;
     sack.probe_response = true;
     sack.ack_psn_offset = static_cast<int16_t>(reply.id);
-    if (reply.ce) sack.mark = wire::PathMark::kSkipOnce;
+    sack.mark = reply.mark;
   } else {
     // The mark of the very packet that asked for a SACK answers it too.
     bool answers_newest = true;
-    if (!ecn_marked_.empty()) {
-      trigger = ecn_marked_.front();
-      ecn_marked_.pop();
-      sack.mark = wire::PathMark::kSkipOnce;
-      answers_newest = ecn_marked_.empty() && trigger == newest_;
+    if (!marked_.empty()) {
+      trigger = marked_.front().trigger;
+      sack.mark = marked_.front().mark;
+      marked_.pop();
+      answers_newest = marked_.empty() && trigger == newest_;
     }
     if (answers_newest) {
       sack_due_ = sack_now_ = false;
@@ -404,7 +396,7 @@ Responder::Output Responder::take_output(Qpn local, Qpn remote) {
   sack.src_context = src_context;
   sack.dst_context = dst_context;
   sack.cack_psn = cack_;
-  sack.mpr = dynamic_mpr_ ? mpr_dest_ : 0;
+  fill_receiver_state(sack);
   sack.tx_timestamp = trigger.timestamp;
   sack.ooo_count = static_cast<uint16_t>(std::min<uint32_t>(out_of_order_, 0x7FFF));
   sack.rcvd_bytes = rcvd_bytes_units();

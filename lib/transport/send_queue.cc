@@ -10,6 +10,8 @@ const char* name(RequestStatus status) {
       return "success";
     case RequestStatus::kLocalProtectionError:
       return "local protection error";
+    case RequestStatus::kLocalLengthError:
+      return "local length error";
     case RequestStatus::kRemoteInvalidRequest:
       return "remote invalid request";
     case RequestStatus::kRemoteAccessError:

@@ -24,6 +24,7 @@ inline constexpr uint32_t kMaxSge = 16;
 enum class RequestStatus : uint8_t {  // how a send or receive request ends (ibv_wc_status by name)
   kSuccess,
   kLocalProtectionError,
+  kLocalLengthError,
   kRemoteInvalidRequest,
   kRemoteAccessError,
   kRemoteOperationError,
@@ -51,6 +52,13 @@ struct SendRequest {
   RqMsn rqmsn;
   uint32_t buffers_held = 0;  // packets of this request that a port still refers to
 };
+
+// [D] A message's PSNs must compare among each other and with the next one to be sent: half of
+// their space.
+inline constexpr uint32_t kMaxMessagePackets = 1u << 23;
+constexpr uint64_t max_message_bytes(uint32_t path_mtu) {
+  return uint64_t{kMaxMessagePackets} * path_mtu;
+}
 
 class SendQueue {
  public:

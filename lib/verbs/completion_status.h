@@ -23,6 +23,9 @@ constexpr CompletionStatus completion_status(transport::RequestStatus status) {
     // An L_Key that does not cover its SGE.
     case RequestStatus::kLocalProtectionError:
       return {IBV_WC_LOC_PROT_ERR, 0x01};
+    // More packets than PSNs can count; posting refuses it once the path MTU is known.
+    case RequestStatus::kLocalLengthError:
+      return {IBV_WC_LOC_LEN_ERR, 0x02};
     // Transport NAK 0x61.
     case RequestStatus::kRemoteInvalidRequest:
       return {IBV_WC_REM_INV_REQ_ERR, 0x61};

@@ -21,7 +21,7 @@ int QueuePair::check_send(const ibv_send_wr& wr, uint32_t* length) const {
     return EINVAL;
   uint64_t sum = 0;
   for (int i = 0; i < wr.num_sge; ++i) sum += wr.sg_list[i].length;
-  if (sum > UINT32_MAX) return EINVAL;
+  if (sum > max_message_.load(std::memory_order_relaxed)) return EINVAL;
   if ((wr.send_flags & IBV_SEND_INLINE) && sum > send_queue_.max_inline()) return EINVAL;
   // It would be held back for ever.
   if (immediate && !may_send_immediates_.load(std::memory_order_relaxed)) return EINVAL;

@@ -3,6 +3,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <chrono>
 #include <new>
 
@@ -138,6 +139,9 @@ int QueuePair::enter(QpState to, const AttributeStore& attributes) {
     return EINVAL;
   }
   may_send_immediates_.store(for_core.max_wimm != 0, std::memory_order_relaxed);
+  max_message_.store(static_cast<uint32_t>(std::min<uint64_t>(
+                         transport::max_message_bytes(for_core.path_mtu), UINT32_MAX)),
+                     std::memory_order_relaxed);
   // A request posted while the worker flushed has been seen by neither side: look once more.
   if (to == QpState::kError) worker_.doorbell(qpn_);
   return 0;

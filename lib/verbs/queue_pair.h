@@ -89,7 +89,8 @@ class QueuePair {
   transport::Qp* core_qp_ = nullptr;  // the worker's
   // Changes by modify() and by failure, both on the thread that holds the worker.
   std::atomic<ibv_qp_state> state_{IBV_QPS_RESET};
-  std::atomic<bool> may_send_immediates_{true};  // max_wimm is not 0
+  std::atomic<bool> may_send_immediates_{true};    // max_wimm is not 0
+  std::atomic<uint32_t> max_message_{UINT32_MAX};  // bytes, by the path MTU's packets
 
   SpinLock send_lock_, recv_lock_;  // application threads among themselves
   transport::SendQueue send_queue_;

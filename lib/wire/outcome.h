@@ -19,6 +19,7 @@ namespace softmrc::wire {
   X(accepted_endpoint_response)                                                   \
   X(accepted_trimmed)       /* answered with a NACK (or a SACK: duplicate) */     \
   X(rejected_out_of_window) /* answered with NACK PSN_OOR_WINDOW */               \
+  X(rejected_shortage)      /* NACK NO_BITMAP, NO_PKT_BUFFER or NO_RESOURCE */    \
   X(rejected_access)        /* R_Key or bounds: transport NAK 0x62 */             \
   X(rejected_invalid)       /* malformed message sequence: transport NAK 0x61 */  \
   X(rejected_operation)     /* responder cannot go on: transport NAK 0x63 */      \

@@ -137,6 +137,27 @@ struct Frame {
   wire::Icrc icrc;
 };
 
+wire::Packet received_form(const transport::TxPacket& tx) {
+  wire::Packet packet;
+  packet.net = tx.net;
+  packet.transport = tx.transport;
+  packet.ev = wire::make_ev(tx.net.ip.flow_label, tx.net.src_port);
+  return packet;
+}
+
+// Answers to the receiver's probes for reverse paths go to it at once: data is what is measured.
+size_t keep_data(std::vector<transport::TxPacket>& out, size_t polled, End& to, Time now) {
+  size_t kept = 0;
+  for (size_t i = 0; i < polled; ++i) {
+    if (wire::is_write(out[i].transport.bth.opcode)) {
+      if (kept != i) out[kept] = out[i];
+      ++kept;
+    } else
+      to.core.receive(now, out[i].port, received_form(out[i]), {});
+  }
+  return kept;
+}
+
 void run_round(End& a, End& b, const std::vector<uint8_t>& source, std::vector<uint8_t>& target,
                size_t message, int64_t& clock, Stages& stages) {
   static std::vector<Frame> frames(kBatch);
@@ -165,9 +186,11 @@ void run_round(End& a, End& b, const std::vector<uint8_t>& source, std::vector<u
     a.core.doorbell(now, Qpn(0x20));
     room.fill(1024);
     const int64_t begin = clock_ns();
-    const size_t n = a.core.poll(now, std::span(room).first(planes), out);
+    const size_t polled = a.core.poll(now, std::span(room).first(planes), out);
+    if (polled == 0) continue;
+    stages.add("send: transport core", polled, clock_ns() - begin);
+    const size_t n = keep_data(out, polled, b, now);
     if (n == 0) continue;
-    stages.add("send: transport core", n, clock_ns() - begin);
     stages.time("send: build headers", n, [&] {
       for (size_t i = 0; i < n; ++i)
         frames[i].header = wire::build_headers(out[i].net, out[i].transport, out[i].payload_size,
@@ -217,13 +240,8 @@ void run_round(End& a, End& b, const std::vector<uint8_t>& source, std::vector<u
     stages.time("acknowledge: both cores", n, [&] {
       room.fill(1024);
       while (const size_t k = b.core.poll(now, std::span(room).first(planes), back)) {
-        for (size_t i = 0; i < k; ++i) {
-          wire::Packet packet;
-          packet.net = back[i].net;
-          packet.transport = back[i].transport;
-          packet.ev = wire::make_ev(back[i].net.ip.flow_label, back[i].net.src_port);
-          a.core.receive(now, back[i].port, packet, {});
-        }
+        for (size_t i = 0; i < k; ++i)
+          a.core.receive(now, back[i].port, received_form(back[i]), {});
         a.core.end_of_burst(now);
       }
     });

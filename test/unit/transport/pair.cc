@@ -59,6 +59,7 @@ Endpoint::Endpoint(const PairOptions& options, uint8_t number) : qpn(0x010020u +
   core_config.ev = options.ev;
   core_config.rate_mbps = options.rate_mbps;
   core_config.base_rtt = 2 * options.one_way + 2us;
+  if (options.configure) options.configure(core_config);
   core = std::make_unique<transport::Core>(core_config, *router, memory, events,
                                            options.seed * 2 + number);
 }
@@ -259,7 +260,8 @@ void Pair::check_clean() {
     uint64_t ended = lost_data_[i];
     for (const Outcome o :
          {Outcome::accepted_data, Outcome::accepted_duplicate, Outcome::rejected_out_of_window,
-          Outcome::rejected_access, Outcome::rejected_invalid, Outcome::answered_in_error})
+          Outcome::rejected_shortage, Outcome::rejected_access, Outcome::rejected_invalid,
+          Outcome::answered_in_error})
       ended += to[static_cast<size_t>(o)];
     CHECK(ended == from.data_sent + from.data_resent + duplicated_data_[i]);
   }

@@ -69,6 +69,7 @@ struct PairOptions {
   uint32_t window_bytes = 0;  // 0: the core's default
   Psn first_psn{0x000100};
   bool ipv4 = false;
+  std::function<void(transport::CoreConfig&)> configure;  // of both cores
 };
 
 class Endpoint {

@@ -33,6 +33,29 @@ wire::TransportHeaders ack_for(Pair& pair, Psn psn, uint8_t syndrome) {
   return headers;
 }
 
+wire::TransportHeaders nack_for(Pair& pair, Psn psn, wire::NackReason reason, Ev entropy) {
+  wire::TransportHeaders headers;
+  headers.bth.opcode = Opcode::kNack;
+  headers.bth.dest_qp = pair.a().qpn;
+  headers.bth.psn = psn;
+  wire::NackHeader nack;
+  nack.reason = static_cast<uint8_t>(reason);
+  nack.psn = psn;
+  nack.entropy = entropy;
+  headers.body = nack;
+  return headers;
+}
+
+// A NACK that names the packet's own path, found by trying each of the QP's; kNoEv: none was taken.
+path::EvIndex nack_packet(Pair& pair, Psn psn, wire::NackReason reason) {
+  const path::EvSet& evs = *pair.a().qp->evs;
+  for (path::EvIndex i = 0; i < evs.size(); ++i)
+    if (pair.inject(0, pair.network_headers(1), nack_for(pair, psn, reason, evs.entry(i).ev), {}) ==
+        Outcome::accepted_nack)
+      return i;
+  return path::kNoEv;
+}
+
 // Ten packets of one message sent, none delivered.
 struct Stalled : Pair {
   Stalled() {
@@ -98,57 +121,47 @@ TEST_CASE("transport ACKs: never sent, not wholly sent, repeated") {
 TEST_CASE("NACKs: stale ones do not touch inflight, a true one resends on another path") {
   Stalled pair;
   const auto net = pair.network_headers(1);
-  wire::TransportHeaders headers;
-  headers.bth.opcode = Opcode::kNack;
-  headers.bth.dest_qp = pair.a().qpn;
-  wire::NackHeader nack;
-  nack.reason = static_cast<uint8_t>(wire::NackReason::kTrimmed);
-  nack.psn = pair.first + 2;
-  nack.entropy = Ev(0xFFFFFFFF);  // no path of ours
-  headers.bth.psn = nack.psn;
-  headers.body = nack;
+  const auto trimmed = wire::NackReason::kTrimmed;
   const int64_t inflight = pair.a().qp->requestor.inflight();
-  CHECK(pair.inject(0, net, headers, {}) == Outcome::drop_stale);
-  nack.psn = pair.first + 10;
-  headers.body = nack;
-  CHECK(pair.inject(0, net, headers, {}) == Outcome::drop_stale);
+  const Ev stranger(0xFFFFFFFF);  // no path of ours
+  CHECK(pair.inject(0, net, nack_for(pair, pair.first + 2, trimmed, stranger), {}) ==
+        Outcome::drop_stale);
+  CHECK(nack_packet(pair, pair.first + 10, trimmed) == path::kNoEv);  // never sent
+  CHECK(nack_packet(pair, pair.first - 1, trimmed) == path::kNoEv);
   CHECK(pair.a().qp->requestor.inflight() == inflight);
 
-  // The right EV: find it by trying each of the QP's.
-  nack.psn = pair.first + 2;
-  Outcome outcome = Outcome::drop_stale;
-  path::EvIndex hit = path::kNoEv;
-  const auto evs = static_cast<path::EvIndex>(pair.a().qp->evs->size());
-  for (path::EvIndex i = 0; i < evs && outcome == Outcome::drop_stale; ++i) {
-    nack.entropy = pair.a().qp->evs->entry(i).ev;
-    headers.body = nack;
-    outcome = pair.inject(0, net, headers, {});
-    hit = i;
-  }
-  CHECK(outcome == Outcome::accepted_nack);
+  const path::EvIndex hit = nack_packet(pair, pair.first + 2, trimmed);
+  REQUIRE(hit != path::kNoEv);
   CHECK(pair.a().qp->requestor.inflight() < inflight);
   CHECK(pair.a().core->counters().resent_nack == 1);
   CHECK(pair.a().qp->evs->state(hit) == path::EvState::kSkip);
   // The same again: the packet is queued already.
-  CHECK(pair.inject(0, net, headers, {}) == Outcome::drop_stale);
+  CHECK(nack_packet(pair, pair.first + 2, trimmed) == path::kNoEv);
   CHECK(pair.a().core->counters().resent_nack == 1);
+}
+
+TEST_CASE("every NACK reason but UNEXP_EVENT resends, and only TRIMMED blames the path") {
+  const auto reason = GENERATE(wire::NackReason::kTrimmed, wire::NackReason::kTrimmedLastHop,
+                               wire::NackReason::kNoBitmap, wire::NackReason::kNoPacketBuffer,
+                               wire::NackReason::kNoResource, wire::NackReason::kPsnOutOfWindow,
+                               static_cast<wire::NackReason>(0x77));
+  CAPTURE(static_cast<int>(reason));
+  Stalled pair;
+  const path::EvIndex hit = nack_packet(pair, pair.first + 2, reason);
+  REQUIRE(hit != path::kNoEv);
+  CHECK(pair.a().core->counters().resent_nack == 1);
+  CHECK((pair.a().qp->evs->state(hit) == path::EvState::kSkip) ==
+        (reason == wire::NackReason::kTrimmed));
+  pair.filter = nullptr;
+  REQUIRE(pair.run_until([&] { return !pair.a().events.sends.empty(); }));
+  CHECK(pair.a().events.sends[0].status == RequestStatus::kSuccess);
+  pair.run_for(10ms);
+  CHECK(pair.a().qp->requestor.inflight() == 0);
 }
 
 TEST_CASE("NACK UNEXP_EVENT ends the QP with a remote operation error") {
   Stalled pair;
-  const auto net = pair.network_headers(1);
-  wire::TransportHeaders headers;
-  headers.bth.opcode = Opcode::kNack;
-  headers.bth.dest_qp = pair.a().qpn;
-  wire::NackHeader nack;
-  nack.reason = static_cast<uint8_t>(wire::NackReason::kUnexpectedEvent);
-  nack.psn = pair.first;
-  const auto evs = static_cast<path::EvIndex>(pair.a().qp->evs->size());
-  for (path::EvIndex i = 0; i < evs; ++i) {
-    nack.entropy = pair.a().qp->evs->entry(i).ev;
-    headers.body = nack;
-    if (pair.inject(0, net, headers, {}) == Outcome::accepted_nack) break;
-  }
+  CHECK(nack_packet(pair, pair.first, wire::NackReason::kUnexpectedEvent) != path::kNoEv);
   REQUIRE(pair.a().events.sends.size() == 1);
   CHECK(pair.a().events.sends[0].status == RequestStatus::kRemoteOperationError);
 }

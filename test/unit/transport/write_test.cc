@@ -402,6 +402,63 @@ TEST_CASE("a silent peer ends in retry exhaustion, oldest request first") {
   CHECK(pair.a().events.sends[3].status == RequestStatus::kFlushed);
 }
 
+TEST_CASE("a QP without a path and with nothing in flight ends in retry exhaustion too") {
+  PairOptions options;
+  options.attributes.timeout = 4;  // 16 us; the floor of four RTTs is 48
+  options.attributes.retry_linear = 2;
+  options.attributes.retry_exponential = 2;
+  Pair pair(options);
+  const auto data = pattern(8192);
+  const auto ports = [&](bool up) {
+    for (uint8_t p = 1; p <= 4; ++p) pair.a().core->port_state(pair.now, PortId(p), up);
+  };
+  // A port that comes back in time ends the wait.
+  ports(false);
+  pair.a().write(1, data.data(), 8192, kBase, kKey);
+  pair.ring(0);
+  pair.run_for(200us);
+  CHECK(pair.a().events.sends.empty());
+  ports(true);
+  REQUIRE(pair.run_until([&] { return pair.a().events.sends.size() == 1; }, 1ms));
+  CHECK(pair.a().events.sends[0].status == RequestStatus::kSuccess);
+
+  pair.run_for(1ms);
+  const bool denied = GENERATE(false, true);
+  if (denied)
+    for (path::EvIndex i = 0; i < pair.a().qp->evs->size(); ++i) pair.a().qp->evs->deny(i);
+  else
+    ports(false);
+  const Time start = pair.now;
+  for (uint64_t i = 2; i < 4; ++i) pair.a().write(i, data.data(), 8192, kBase, kKey);
+  pair.ring(0);
+  REQUIRE(pair.run_until([&] { return pair.a().events.sends.size() == 3; }, 10s));
+  CHECK(pair.a().events.sends[1].status == RequestStatus::kRetryExceeded);
+  CHECK(pair.a().events.sends[2].status == RequestStatus::kFlushed);
+  CHECK(pair.a().events.failures == std::vector{RequestStatus::kRetryExceeded});
+  // Two expiries, one and two doublings: T, T, 2 T, 4 T with T at least four RTTs.
+  CHECK(pair.now - start >= 8 * 40us);
+  CHECK(pair.now - start < 8 * 80us);
+}
+
+TEST_CASE("a message of more packets than PSNs can count is refused in its turn") {
+  PairOptions options;
+  options.attributes.path_mtu = 256;
+  Pair pair(options);
+  const auto data = pattern(1000);
+  pair.a().write(1, data.data(), 1000, kBase, kKey);
+  transport::SendRequest* large = pair.a().send_queue.reserve();
+  large->wr_id = 2;
+  large->length = (1u << 31) + 1;
+  large->signaled = true;
+  pair.a().send_queue.publish();
+  pair.ring(0);
+  REQUIRE(pair.run_until([&] { return pair.a().events.sends.size() == 2; }));
+  CHECK(pair.a().events.sends[0].status == RequestStatus::kSuccess);
+  CHECK(pair.a().events.sends[1].status == RequestStatus::kLocalLengthError);
+  CHECK(transport::max_message_bytes(256) == 1u << 31);
+  CHECK(transport::max_message_bytes(512) > UINT32_MAX);
+}
+
 TEST_CASE("refused access: nothing is written, the sender learns it, what came before completes") {
   struct Case {
     const char* what;
