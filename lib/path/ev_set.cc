@@ -56,6 +56,7 @@ EvSet::EvSet(std::shared_ptr<const Profile> profile, const EvSetConfig& config, 
   }
   turn_ = static_cast<uint8_t>(random_.below(static_cast<uint32_t>(planes)));
   control_turn_ = turn_;
+  settle(planes_.front());  // equal shares, rounded down, may be fewer than the floor
 }
 
 // The one place where a state changes. False: the table has no such transition.
