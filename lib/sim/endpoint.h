@@ -70,8 +70,9 @@ class Endpoint : public Node {
   virtual ~Endpoint() = default;
   // False: the send queue is full; ask again when a message has ended.
   virtual bool post(uint32_t channel, const Message& message) = 0;
-  virtual void wake(Time now) = 0;                     // its Event of kind kHostWake came due
-  virtual void set_port(uint32_t plane, bool up) = 0;  // as its own NIC notices
+  virtual void wake(Time now) = 0;  // its Event of kind kHostWake came due
+  // As its own NIC notices; up again once every `false` has been taken back.
+  virtual void set_port(uint32_t plane, bool up) = 0;
   // Neither sends nor takes anything until the same is called with false.
   virtual void stall(bool stalled) = 0;
 };

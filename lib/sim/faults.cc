@@ -147,7 +147,7 @@ class Planner {
   void set_host_link(HostId host, uint32_t plane, bool up) {
     fabric_.downlink(plane, host).set_up(up);
     fabric_.host_ports(host)[plane].set_up(up);
-    simulation_.endpoint(host).set_port(plane, fabric_.host_ports(host)[plane].up());
+    simulation_.endpoint(host).set_port(plane, up);
   }
 
   void set_switch(const FaultScenario& fault, uint32_t plane, bool begins) {

@@ -323,7 +323,9 @@ void MrcHost::port_free(Port& /*port*/) { service(); }
 void MrcHost::wake(Time /*now*/) { service(); }
 
 void MrcHost::set_port(uint32_t plane, bool up) {
-  core_.port_state(context_.world.now(), PortId(static_cast<uint8_t>(plane + 1)), up);
+  uint32_t& faults = ports_down_[plane];
+  faults = up ? std::max(faults, 1u) - 1 : faults + 1;
+  core_.port_state(context_.world.now(), PortId(static_cast<uint8_t>(plane + 1)), faults == 0);
   service();
 }
 

@@ -3,6 +3,7 @@
 // carries a channel, or two of opposite directions.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <memory>
 #include <span>
@@ -102,6 +103,7 @@ class MrcHost final : public Endpoint, transport::Memory, transport::Events {
   Context context_;
   HostId id_;
   bool stalled_ = false;
+  std::array<uint32_t, kMaxPorts> ports_down_{};  // faults that its NIC sees, per plane
   std::span<Port> ports_;
   path::Router router_;
   transport::Core core_;
