@@ -14,6 +14,7 @@
 // have arrived is forgiven.
 // Rules: doc/protocol.md, "Requestor".
 #include <algorithm>
+#include <bit>
 
 #include "transport/core.h"
 #include "transport/requestor.h"
@@ -30,6 +31,7 @@ constexpr Duration kTimeoutUnit = std::chrono::nanoseconds(1024);
 constexpr uint8_t kMaxTimeout = 24;
 constexpr uint8_t kRetryForEver = 25;
 constexpr uint32_t kMaxReorderSteps = 64;
+constexpr int32_t kBitmapBits = 64;
 constexpr uint32_t kReorderPersist = 2;  // losses that a grown window lasts
 
 }  // namespace
@@ -82,6 +84,17 @@ void Requestor::detect_losses(Time now, const wire::SackHeader& sack, Psn bitmap
     if (psn >= next_psn_) break;
     PacketRecord& rec = record(psn);
     if (rec.arrived || rec.resend_queued) continue;
+    if (overtaken_on_ev(rec) || look_missing(now, psn)) declare_hole(now, psn, env);
+  }
+  // All that has arrived is in the bitmap: then what lies beyond is missing just as well. Else the
+  // rest of a window that was lost as a whole would count as in flight for ever, and congestion
+  // control might let nothing out whose arrival moves the bitmap on.
+  if (std::popcount(sack.bitmap) != sack.ooo_count) return;
+  for (Psn psn = std::max(bitmap_first + kBitmapBits, una_); psn < next_psn_; ++psn) {
+    PacketRecord& rec = record(psn);
+    if (rec.arrived || rec.resend_queued) continue;
+    // First transmissions leave in PSN order: nothing sent later than this one has arrived.
+    if (rec.transmissions == 1 && rec.sent_at >= newest_arrival_) break;
     if (overtaken_on_ev(rec) || look_missing(now, psn)) declare_hole(now, psn, env);
   }
 }
