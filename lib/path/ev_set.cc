@@ -280,8 +280,12 @@ bool EvSet::recall_least_bad() {
     }
   }
   if (best == nullptr) return false;
+  Plane& plane = plane_of(best->index);
   put_in_backup(best->index);
-  promote(plane_of(best->index), best->index);
+  promote(plane, best->index);
+  // Its turn in this rotation has passed. Else EVs that are lost and recalled over and over would
+  // be the only ones still to come, and those that work would never have another turn.
+  swap_places(evs_[best->index].place, plane.cursor++);
   return true;
 }
 
