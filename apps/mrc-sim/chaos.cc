@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "event_log.h"
 #include "sim/chaos_shrink.h"
 
 namespace softmrc::tool {
@@ -39,6 +40,15 @@ void on_crash(int signal) {
   std::signal(signal, SIG_DFL);
   ::raise(signal);
 }
+
+class Logger final : public sim::Interference {
+ public:
+  explicit Logger(const std::string& path) : log_(path) {}
+  void made(sim::Simulation& simulation) override { simulation.world().observer = &log_; }
+
+ private:
+  EventLog log_;
+};
 
 class Campaign {
  public:
@@ -135,6 +145,7 @@ CLI::App* add_chaos(CLI::App& app, ChaosOptions& options) {
   chaos->add_option("--jobs", options.jobs, "threads")->check(CLI::Range(1, 1024));
   chaos->add_option("--failures", options.most_failures, "stop after so many")
       ->check(CLI::PositiveNumber);
+  chaos->add_option("--log", options.log, "write one line per packet event of the first run here");
   chaos->add_flag("--whole", options.whole, "print failing runs as they are, not cut down");
   chaos->add_flag("--describe", options.describe, "print the runs instead of making them");
   chaos->add_flag("--quiet", options.quiet, "no progress");
@@ -146,6 +157,10 @@ int run_chaos_seeds(const ChaosOptions& options) {
     for (uint64_t i = 0; i < options.seeds; ++i)
       std::printf("%s\n", sim::describe(sim::make_chaos(options.first + i)).c_str());
     return 0;
+  }
+  if (!options.log.empty()) {
+    Logger logger(options.log);
+    sim::run_chaos(sim::make_chaos(options.first), &logger);
   }
   return Campaign(options).run();
 }

@@ -4,7 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
-#include <optional>
+#include <string>
 
 namespace softmrc::tool {
 
@@ -13,6 +13,7 @@ struct ChaosOptions {
   uint64_t first = 1;
   uint32_t jobs = 1;
   uint32_t most_failures = 3;  // then it stops
+  std::string log;             // of one seed
   bool describe = false, whole = false, quiet = false;
 };
 

@@ -45,6 +45,7 @@ class ChaosRun final : Traffic {
   }
 
   ChaosResult run() {
+    interference_.made(*simulation_);
     plan_connections();
     for (size_t i = 0; i < scenario_.messages.size(); ++i)
       if (i == 0 || scenario_.messages[i].at != scenario_.messages[i - 1].at)
@@ -66,7 +67,8 @@ class ChaosRun final : Traffic {
     bool wished = false;
     RequestStatus cause = RequestStatus::kSuccess;
     Time failed_at = kNever;
-    Duration srtt{};  // when it failed
+    Duration srtt{};     // when it failed
+    Duration slowest{};  // the longest smoothed RTT so far: timeouts under way may go by it
     size_t evs = 0;
     // As seen when it last got further.
     uint64_t progress = 0;
@@ -265,7 +267,8 @@ class ChaosRun final : Traffic {
       youngest = std::min(youngest, now() - ends_[i].progressed);
       if (now() - ends_[i].progressed > patience(i))
         return fail("stall", name(i) + " got no further for " +
-                                 std::to_string((now() - ends_[i].progressed).count()) + " ns");
+                                 std::to_string((now() - ends_[i].progressed).count()) + " ns" +
+                                 states());
     }
     if (all) {
       stop_ = true;
@@ -278,6 +281,8 @@ class ChaosRun final : Traffic {
     End& end = ends_[number];
     const transport::Qp* q = qp(number);
     if (q == nullptr) return;
+    end.slowest = std::max({end.slowest, q->requestor.smoothed_rtt(),
+                            scenario_.base.fabric.base_rtt(scenario_.base.transport.path_mtu)});
     uint64_t progress = q->requestor.unacked().value();
     for (const uint64_t value :
          {uint64_t{q->requestor.next_psn().value()}, simulation_->channels()[number].delivered,
@@ -325,8 +330,7 @@ class ChaosRun final : Traffic {
 
   // For how long a QP may get no further before it has to fail.
   Duration patience(uint32_t number) {
-    const transport::Qp* q = qp(number);
-    const Duration srtt = q->requestor.smoothed_rtt();
+    const Duration srtt = ends_[number].slowest;
     Duration sum = scenario_.hold + microseconds(200) + 8 * srtt;
     if (retries_for_ever()) {
       // Timeouts have grown to about as much as the faults lasted.
@@ -338,7 +342,17 @@ class ChaosRun final : Traffic {
       return sum + waited + 4 * timeout(srtt, i);
     }
     for (uint32_t i = 0; i <= budget(); ++i) sum += timeout(srtt, i);
-    return sum + sum / 2;
+    // A resend waits for the window, which may be full of a neighbour's for a timeout.
+    return (sum + sum / 2) * (1 + neighbours(number));
+  }
+
+  // QPs that share its congestion controller.
+  int neighbours(uint32_t number) {
+    int count = 0;
+    for (uint32_t i = 0; i < ends_.size(); ++i)
+      count += i != number && ends_[i].open && host_of_end(i) == host_of_end(number) &&
+               host_of_end(peer(i)) == host_of_end(peer(number));
+    return count;
   }
 
   // ---- at the end ----
@@ -351,6 +365,7 @@ class ChaosRun final : Traffic {
       interference_.decided(*simulation_);
       for (uint32_t i = 0; i < ends_.size(); ++i) check_end(i);
     }
+    all_well_ = all_well();
     if (result_.ok()) close_down();
     for (uint32_t i = 0; i < lanes_.size() && result_.ok(); ++i)
       judge(lanes_[i].check_memory(simulation_->channels()[i]));
@@ -426,7 +441,7 @@ class ChaosRun final : Traffic {
     const End& end = ends_[number];
     const End& other = ends_[peer(number)];
     if (budget() < kAttemptsThatSuffice) return true;
-    if (other.failed && other.failed_at <= end.failed_at) return true;
+    if (other.failed && other.failed_at < end.failed_at) return true;
     const std::optional<Duration> peace = scenario_.faults_end();
     if (!peace) return true;
     Duration last{};
@@ -523,7 +538,7 @@ class ChaosRun final : Traffic {
     const uint64_t resends = sum.resent_nack + sum.resent_hole + sum.resent_timeout;
     if (sum.data_resent + sum.resends_averted > resends)
       return differ("resends, their causes", sum.data_resent + sum.resends_averted, resends);
-    if (!all_well()) return;
+    if (!all_well_) return;
     if (accepted != sum.data_sent)
       return differ("new data taken, data sent", accepted, sum.data_sent);
     if (placed != meant) return differ("payload written, payload posted", placed, meant);
@@ -531,9 +546,10 @@ class ChaosRun final : Traffic {
       return differ("resends, their causes", sum.data_resent + sum.resends_averted, resends);
   }
 
-  bool all_well() const {
+  bool all_well() {
     for (uint32_t i = 0; i < lanes_.size(); ++i)
-      if (!ends_[i].open || ends_[i].failed || !lanes_[i].all_well()) return false;
+      if (!ends_[i].open || ends_[i].failed || !lanes_[i].all_well() || !host(i).idle(i))
+        return false;
     return true;
   }
 
@@ -550,6 +566,32 @@ class ChaosRun final : Traffic {
     for (const Channel& channel : simulation_->channels()) digest(channel.delivered);
   }
 
+  // For whoever looks into a stall.
+  std::string states() {
+    std::string text;
+    for (uint32_t i = 0; i < ends_.size(); ++i)
+      if (qp(i) != nullptr) text += "\n    " + name(i) + " " + state_of(i);
+    return text;
+  }
+  std::string state_of(uint32_t number) {
+    const transport::Qp& q = *qp(number);
+    const transport::Requestor& r = q.requestor;
+    const cc::Controller* controller = q.group == nullptr ? nullptr : q.group->controller.get();
+    std::string text = std::string(transport::name(q.state)) + ", next PSN " +
+                       std::to_string(r.next_psn().value()) + ", unacked " +
+                       std::to_string(r.unacked().value()) + ", in flight " +
+                       std::to_string(r.inflight());
+    if (controller != nullptr)
+      text += " (" + std::to_string(controller->inflight()) + " of " +
+              std::to_string(controller->cwnd()) + " with all that share the window)";
+    text += ", EVs active " + std::to_string(q.evs ? q.evs->active_count() : 0);
+    if (r.has_data()) text += ", has data";
+    if (q.ready.listed) text += ", ready";
+    if (q.blocked.listed) text += ", blocked";
+    if (q.control.listed) text += ", has control packets";
+    return text;
+  }
+
   std::string name(uint32_t end) const {
     return "host " + std::to_string(host_of_end(end)) + ", channel " + std::to_string(end) + ":";
   }
@@ -562,6 +604,7 @@ class ChaosRun final : Traffic {
   std::vector<End> ends_;
   std::optional<Simulation> simulation_;
   bool stop_ = false;
+  bool all_well_ = false;  // every request ended well, and everybody still stands
   ChaosResult result_;
 };
 

@@ -34,10 +34,11 @@ struct ChaosResult {
   bool ok() const { return oracle.empty(); }
 };
 
-// Falsifies a run, to see that the oracles notice.
+// Watches a run, or falsifies it, to see that the oracles notice.
 class Interference {
  public:
   virtual ~Interference() = default;
+  virtual void made(Simulation& /*simulation*/) {}  // nothing has happened yet
   virtual void posted(Traffic& /*run*/, uint32_t /*channel*/, uint64_t /*id*/) {}
   // `memory`: the receiver's, of the channel, with its guards.
   virtual void placed(std::span<uint8_t> /*memory*/, uint64_t /*offset*/, size_t /*length*/) {}

@@ -56,7 +56,7 @@ TEST_CASE("a run in which nothing goes wrong") {
     const ChaosResult result = run_chaos(scenario);
     CAPTURE(result.detail);
     CHECK(result.oracle.empty());
-    CHECK(result.data_packets == 23);
+    CHECK(result.data_packets == 22);
     CHECK(result.failed_requests == 0);
   }
 }
