@@ -120,6 +120,14 @@ TEST_CASE("a window lost as a whole is found lost beyond the bitmap too") {
   CHECK(pair.a().qp->requestor.inflight() == 0);
 }
 
+TEST_CASE("a port may change while a QP that was connected is in RESET") {
+  Pair pair;
+  REQUIRE(pair.a().core->modify_qp(pair.now, pair.a().qp, transport::QpState::kReset, {}, nullptr));
+  pair.a().core->port_state(pair.now, PortId(1), false);
+  pair.a().core->port_state(pair.now, PortId(1), true);
+  CHECK(pair.a().qp->state == transport::QpState::kReset);
+}
+
 TEST_CASE("a QP whose peer is gone does not keep the window from others") {
   PairOptions options;
   options.configure = [](transport::CoreConfig& config) {
