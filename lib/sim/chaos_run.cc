@@ -486,9 +486,13 @@ class ChaosRun final : Traffic {
       ends_[i].gone = true;
       host(i).destroy_end(i);
     }
-    for (HostId h = 0; h < scenario_.base.fabric.hosts; ++h) simulation_->endpoint(h).stall(false);
     Duration pause = 4 * scenario_.base.fabric.base_rtt(scenario_.base.transport.path_mtu);
-    for (int i = 0; i < 24 && world().packets.out() > 0; ++i, pause *= 2) simulation_->drain(pause);
+    for (int i = 0; i < 24 && world().packets.out() > 0; ++i, pause *= 2) {
+      // Again and again: a fault that is still planned may stall a host once more.
+      for (HostId h = 0; h < scenario_.base.fabric.hosts; ++h)
+        simulation_->endpoint(h).stall(false);
+      simulation_->drain(pause);
+    }
     interference_.drained(*simulation_);
     if (const size_t out = world().packets.out(); out != 0)
       fail("packets", std::to_string(out) + " packets never came to an end");

@@ -93,6 +93,13 @@ class Maker {
     if (t.retry_linear + t.retry_exponential == 0 && !chance(0.1)) t.retry_linear = 7;
     t.congestion_control = chance(0.5) ? CongestionControl::kNscc : CongestionControl::kFixed;
     t.window_bdp = 0.05 + 4 * unit() * unit();
+    if (f.trimming) {
+      // Without congestion control nothing keeps what is left of trimmed packets, which go first,
+      // from filling a link until no packet gets through it whole.
+      f.trim_bytes = std::min(f.trim_bytes, 130 + t.path_mtu / 8);
+      if (t.congestion_control == CongestionControl::kFixed)
+        t.window_bdp = std::min(t.window_bdp, 0.25);
+    }
     t.port_depth = between(1, 4);
   }
 
