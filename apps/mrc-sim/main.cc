@@ -8,6 +8,7 @@
 #include <fstream>
 #include <string>
 
+#include "chaos.h"
 #include "event_log.h"
 #include "report.h"
 
@@ -118,7 +119,9 @@ int run(const Options& options) {
 int main(int argc, char** argv) {
   softmrc::tool::Options options;
   CLI::App app("Runs MRC endpoints over simulated fabrics. Exit status 1: an expectation failed.");
-  app.add_option("scenario", options.files, "scenario files (YAML)")->required();
+  softmrc::tool::ChaosOptions chaos_options;
+  const CLI::App* chaos = add_chaos(app, chaos_options);
+  app.add_option("scenario", options.files, "scenario files (YAML)");
   app.add_option("--variant", options.variants, "run these variants only");
   app.add_option("--seed", options.seed, "instead of the scenario's");
   app.add_option("--seeds", options.seeds, "number of seeds, instead of the scenario's");
@@ -129,6 +132,8 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   options.seed_given = app.count("--seed") > 0;
   try {
+    if (chaos->parsed()) return run_chaos_seeds(chaos_options);
+    if (options.files.empty()) throw softmrc::config::ConfigError("no scenario file given");
     return softmrc::tool::run(options);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "mrc-sim: %s\n", error.what());

@@ -56,6 +56,7 @@ EvSet::EvSet(std::shared_ptr<const Profile> profile, const EvSetConfig& config, 
   }
   turn_ = static_cast<uint8_t>(random_.below(static_cast<uint32_t>(planes)));
   control_turn_ = turn_;
+  settle(planes_.front());  // equal shares, rounded down, may be fewer than the floor
 }
 
 // The one place where a state changes. False: the table has no such transition.
@@ -279,8 +280,12 @@ bool EvSet::recall_least_bad() {
     }
   }
   if (best == nullptr) return false;
+  Plane& plane = plane_of(best->index);
   put_in_backup(best->index);
-  promote(plane_of(best->index), best->index);
+  promote(plane, best->index);
+  // Its turn in this rotation has passed. Else EVs that are lost and recalled over and over would
+  // be the only ones still to come, and those that work would never have another turn.
+  swap_places(evs_[best->index].place, plane.cursor++);
   return true;
 }
 

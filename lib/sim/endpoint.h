@@ -4,10 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "sim/port.h"
+#include "transport/send_queue.h"
 
 namespace softmrc::sim {
 
@@ -17,6 +20,11 @@ struct Message {
   uint32_t length = 0;
   bool notify = false;  // the receiver is told when it is complete (a write with immediate)
   uint32_t immediate = 0;
+  bool signaled = true;  // the sender is told when it has ended well; if it fails, always
+  bool solicited = false;
+  uint8_t pieces = 1;            // of the sender's memory that it is gathered from
+  bool local_error = false;      // its lkey is wrong: fails when its turn comes
+  std::optional<uint32_t> rkey;  // instead of the channel's
 };
 
 // One direction of traffic, and what is known of it.
@@ -26,6 +34,7 @@ struct Channel {
   // Stored payload (chaos, wire mode): else addresses stand for bytes, and placement is checked by
   // them alone.
   std::vector<uint8_t> source_bytes, placed_bytes;
+  uint64_t receives = std::numeric_limits<uint64_t>::max();  // the receiver posts so many in all
 
   uint64_t delivered = 0;  // payload bytes placed at the receiver, each once
   uint64_t misplaced = 0;  // packets that came with another's payload: must stay 0
@@ -55,12 +64,23 @@ struct EndpointCounters {
   EndpointCounters& operator+=(const EndpointCounters& other);
 };
 
+// What the receiver learns with a message that notifies.
+struct Notice {
+  uint32_t immediate = 0;
+  uint32_t length = 0;   // of the message
+  uint64_t receive = 0;  // which of the channel's receives it took, counted from 0
+  bool solicited = false;
+};
+
 // Told of what ends; `channel` is the number in the run's list.
 class Traffic {
  public:
-  virtual void sent(uint32_t channel, uint64_t id, bool ok) = 0;
-  virtual void notified(uint32_t channel, uint32_t immediate) = 0;
-  virtual void broken(uint32_t channel, const char* cause) = 0;  // an end of it went to ERROR
+  virtual void sent(uint32_t channel, uint64_t id, transport::RequestStatus status) = 0;
+  virtual void notified(uint32_t channel, const Notice& notice) = 0;
+  // The end of it at `host` went to ERROR by itself.
+  virtual void broken(uint32_t channel, HostId host, transport::RequestStatus cause) = 0;
+  // Payload was written to [offset, offset + length) of the receiver's region.
+  virtual void placed(uint32_t /*channel*/, uint64_t /*offset*/, size_t /*length*/) {}
 
  protected:
   ~Traffic() = default;
@@ -71,8 +91,9 @@ class Endpoint : public Node {
   virtual ~Endpoint() = default;
   // False: the send queue is full; ask again when a message has ended.
   virtual bool post(uint32_t channel, const Message& message) = 0;
-  virtual void wake(Time now) = 0;                     // its Event of kind kHostWake came due
-  virtual void set_port(uint32_t plane, bool up) = 0;  // as its own NIC notices
+  virtual void wake(Time now) = 0;  // its Event of kind kHostWake came due
+  // As its own NIC notices; up again once every `false` has been taken back.
+  virtual void set_port(uint32_t plane, bool up) = 0;
   // Neither sends nor takes anything until the same is called with false.
   virtual void stall(bool stalled) = 0;
   virtual EndpointCounters counters() const = 0;

@@ -47,7 +47,8 @@ class Planner {
   explicit Planner(Simulation& simulation)
       : simulation_(simulation), fabric_(simulation.fabric()), config_(fabric_.config()) {}
 
-  void plan(const FaultScenario& fault) {
+  // `id`: tells it from the others that touch the same port.
+  void plan(const FaultScenario& fault, uint32_t id) {
     const std::vector<Port*> ports = of_link(fault.kind) ? ports_of(fault) : std::vector<Port*>{};
     // A fault on one link after the other: each port pair has its own time.
     const size_t group = fault.one_by_one ? 2 : std::max<size_t>(ports.size(), 1);
@@ -58,12 +59,12 @@ class Planner {
         const std::vector<Port*> part(
             ports.begin() + static_cast<ptrdiff_t>(std::min(first, ports.size())),
             ports.begin() + static_cast<ptrdiff_t>(std::min(first + group, ports.size())));
-        simulation_.plan(fault.at + shift, [this_ = *this, fault, part]() mutable {
-          this_.apply(fault, part, true);
+        simulation_.plan(fault.at + shift, [this_ = *this, fault, id, part]() mutable {
+          this_.apply(fault, id, part, true);
         });
         if (!fault.until) continue;
-        simulation_.plan(*fault.until + shift, [this_ = *this, fault, part]() mutable {
-          this_.apply(fault, part, false);
+        simulation_.plan(*fault.until + shift, [this_ = *this, fault, id, part]() mutable {
+          this_.apply(fault, id, part, false);
         });
       }
     }
@@ -117,7 +118,8 @@ class Planner {
     return links;
   }
 
-  void apply(const FaultScenario& fault, const std::vector<Port*>& ports, bool begins) {
+  void apply(const FaultScenario& fault, uint32_t id, const std::vector<Port*>& ports,
+             bool begins) {
     switch (fault.kind) {
       case FaultKind::kLinkDown:
         for (Port* port : ports) port->set_up(!begins);
@@ -135,9 +137,9 @@ class Planner {
       default:
         for (Port* port : ports) {
           if (begins)
-            port->set_fault(made(fault));
+            port->add_fault(id, made(fault));
           else
-            port->clear_fault();
+            port->remove_fault(id);
         }
     }
   }
@@ -169,7 +171,8 @@ class Planner {
 
 void plan_faults(Simulation& simulation) {
   Planner planner(simulation);
-  for (const FaultScenario& fault : simulation.scenario().faults) planner.plan(fault);
+  uint32_t id = 0;
+  for (const FaultScenario& fault : simulation.scenario().faults) planner.plan(fault, id++);
 }
 
 }  // namespace softmrc::sim

@@ -11,11 +11,21 @@ namespace softmrc::sim {
 
 namespace {
 
-constexpr uint32_t kFirstQpn = 16;  // 0..15 are reserved
+constexpr uint32_t kFirstQpn = 16;                                        // 0..15 are reserved
+constexpr uint32_t kQpnGeneration = 1u << 16, kQpnMask = (1u << 24) - 1;  // the slot lies below
 constexpr unsigned kRegionShift = 40;
 
 // A channel's region at the receiver, and its R_Key.
 uint64_t region_va(uint32_t channel) { return uint64_t{channel + 1} << kRegionShift; }
+
+void gather(const transport::TxPacket& tx, Packet& packet) {
+  if (!packet.gathered) packet.gathered = std::make_unique<std::vector<uint8_t>>();
+  packet.gathered->clear();
+  for (uint32_t i = 0; i < tx.segment_count; ++i)
+    packet.gathered->insert(packet.gathered->end(), tx.segments[i].data,
+                            tx.segments[i].data + tx.segments[i].length);
+  packet.payload = packet.gathered->data();
+}
 
 }  // namespace
 
@@ -34,29 +44,44 @@ MrcHost::~MrcHost() { context_.world.events.cancel(wake_); }
 
 // ---- channels ----
 
-Qpn MrcHost::make_end(uint32_t channel) {
+Qpn MrcHost::make_end(std::span<const uint32_t> channels) {
   const MrcHostProfile& profile = context_.profile;
-  const bool sends = context_.channels[channel].source == id_;
-  ends_.push_back(std::make_unique<End>(channel, sends ? profile.send_queue : 1,
-                                        sends ? 1 : profile.receive_queue));
+  const bool sends = std::ranges::any_of(
+      channels, [this](uint32_t channel) { return context_.channels[channel].source == id_; });
+  const bool gets = channels.size() > 1 || !sends;
+  ends_.push_back(std::make_unique<End>(sends ? profile.send_queue : 1, sends ? profile.pieces : 1,
+                                        gets ? profile.receive_queue : 1));
   End& end = *ends_.back();
-  const Qpn qpn(kFirstQpn + static_cast<uint32_t>(ends_.size() - 1));
+  if (free_qpns_.empty()) free_qpns_.push_back(Qpn(kFirstQpn + slots_++));
+  const Qpn qpn = free_qpns_.back();
+  free_qpns_.pop_back();
   end.qp = core_.create_qp({qpn, &end, &end.send, &end.receive, this});
-  if (!sends)
-    while (end.receive.post(0)) {
-    }
+  carry(end, channels);
   return qpn;
 }
 
-void MrcHost::connect_end(uint32_t channel, Qpn peer, Psn first_psn) {
+void MrcHost::carry(End& end, std::span<const uint32_t> channels) {
+  end.out.reset();
+  end.in.reset();
+  for (const uint32_t channel : channels)
+    (context_.channels[channel].source == id_ ? end.out : end.in) = channel;
+  end.receives_posted = 0;
+  if (end.in) post_receives(end);
+}
+
+void MrcHost::post_receives(End& end) {
+  while (end.receives_posted < context_.channels[*end.in].receives &&
+         end.receive.post(end.receives_posted))
+    ++end.receives_posted;
+}
+
+void MrcHost::connect_end(uint32_t channel, Qpn peer, transport::QpAttributes attributes) {
   End& end = *end_of(channel);
   const Channel& c = context_.channels[channel];
-  transport::QpAttributes attributes = context_.profile.attributes;
   const FabricConfig& fabric = context_.fabric.config();
   attributes.src = gid_of(fabric, id_);
   attributes.dst = gid_of(fabric, c.source == id_ ? c.destination : c.source);
   attributes.dest_qpn = peer;
-  attributes.sq_psn = attributes.rq_psn = first_psn;
   std::string why;
   for (const auto to :
        {transport::QpState::kInit, transport::QpState::kRtr, transport::QpState::kRts})
@@ -67,13 +92,39 @@ void MrcHost::connect_end(uint32_t channel, Qpn peer, Psn first_psn) {
 void MrcHost::destroy_end(uint32_t channel) {
   End* end = end_of(channel);
   if (end == nullptr || end->qp == nullptr) return;
+  free_qpns_.push_back(Qpn((end->qp->init.qpn.value() + kQpnGeneration) & kQpnMask));
   core_.destroy_qp(end->qp);
   end->qp = nullptr;
+  wake_by(context_.world.now());
+}
+
+void MrcHost::fail_end(uint32_t channel) {
+  End* end = end_of(channel);
+  if (end == nullptr || end->qp == nullptr) return;
+  core_.modify_qp(context_.world.now(), end->qp, transport::QpState::kError, {}, nullptr);
+  wake_by(context_.world.now());
+}
+
+bool MrcHost::reuse_end(uint32_t channel, std::span<const uint32_t> channels) {
+  End& end = *end_of(channel);
+  const Time now = context_.world.now();
+  if (!core_.modify_qp(now, end.qp, transport::QpState::kReset, {}, nullptr)) return false;
+  uint64_t dropped = 0;
+  while (end.receive.take(&dropped)) {
+  }
+  carry(end, channels);
+  return true;
+}
+
+bool MrcHost::idle(uint32_t channel) const {
+  const End* end = end_of(channel);
+  return end == nullptr || end->qp == nullptr ||
+         (end->send.freed() == end->send.published() && core_.buffers_held(end->qp) == 0);
 }
 
 MrcHost::End* MrcHost::end_of(uint32_t channel) const {
-  const auto found =
-      std::ranges::find_if(ends_, [&](const auto& end) { return end->channel == channel; });
+  const auto found = std::ranges::find_if(
+      ends_, [&](const auto& end) { return end->out == channel || end->in == channel; });
   return found == ends_.end() ? nullptr : found->get();
 }
 
@@ -89,15 +140,26 @@ bool MrcHost::post(uint32_t channel, const Message& message) {
   if (request == nullptr) return false;
   request->wr_id = message.id;
   request->remote_va = region_va(channel) + message.offset;
-  request->rkey = channel;
+  request->rkey = message.rkey.value_or(channel);
   request->length = message.length;
-  request->signaled = true;
+  request->signaled = message.signaled;
+  request->solicited = message.solicited;
   request->with_immediate = message.notify;
   request->immediate = message.immediate;
+  request->protection_error = message.local_error;
   if (message.length > 0) {
-    request->segment_count = 1;
-    end.send.segments(request)[0] = {source_at(context_.channels[channel], message.offset),
-                                     message.length};
+    const uint8_t* source = source_at(context_.channels[channel], message.offset);
+    const uint32_t pieces = std::clamp(message.length, 1u, uint32_t{message.pieces});
+    const std::span<transport::Segment> segments = end.send.segments(request);
+    request->segment_count = static_cast<uint8_t>(pieces);
+    uint32_t left = message.length;
+    for (uint32_t i = 0; i < pieces; ++i) {
+      // Halves, so that pieces end anywhere in a packet.
+      const uint32_t size = i + 1 == pieces ? left : std::max(left / 2, 1u);
+      segments[i] = {source, size};
+      source += size;
+      left -= size;
+    }
   }
   end.send.publish();
   // The core may be at work right now, for this host or another one: it hears of it afterwards.
@@ -164,7 +226,10 @@ bool MrcHost::place(const void* /*protection_domain*/, uint32_t rkey, uint64_t v
   if (payload.empty()) return true;
   if (rkey >= context_.channels.size()) return false;
   Channel& channel = context_.channels[rkey];
-  return channel.destination == id_ && sim::place(channel, va - region_va(rkey), payload);
+  const uint64_t offset = va - region_va(rkey);
+  if (channel.destination != id_ || !sim::place(channel, offset, payload)) return false;
+  context_.traffic.placed(rkey, offset, payload.size());
+  return true;
 }
 
 // ---- packets out ----
@@ -177,6 +242,7 @@ void MrcHost::service() {
   const std::span<transport::TxPacket> batch = context_.batch;
   for (const Qpn qpn : rung_) core_.doorbell(now, qpn);
   rung_.clear();
+  release_held(now);
   while (core_.wants_to_send() || core_.next_deadline() <= now) {
     for (size_t i = 0; i < ports_.size(); ++i) {
       const uint32_t taken = ports_[i].waiting() + (ports_[i].sending(now) ? 1 : 0);
@@ -189,6 +255,15 @@ void MrcHost::service() {
   }
   const Time deadline = core_.next_deadline();
   if (deadline != kNever) wake_by(std::max(deadline, now + Duration(1)));
+  if (!held_.empty()) wake_by(held_.front().first);
+}
+
+void MrcHost::release_held(Time now) {
+  while (!held_.empty() && held_.front().first <= now) {
+    const transport::Token token = held_.front().second;
+    held_.pop_front();
+    core_.released(now, token);
+  }
 }
 
 void MrcHost::wake_by(Time at) {
@@ -213,12 +288,17 @@ void MrcHost::launch(const transport::TxPacket& tx) {
   packet->headers = tx.transport;
   packet->payload_size = tx.payload_size;
   packet->payload = tx.segment_count > 0 ? tx.segments[0].data : nullptr;
+  if (tx.segment_count > 1) gather(tx, *packet);
   packet->bytes = wire_bytes(tx.transport, tx.payload_size, tx.net.outer.has_value());
   if (world.wire_mode) encode_frame(*packet, tx.net);
   world.note("sent", *packet);
   ports_[tx.port.value() - 1u].enqueue(world, packet);
-  // The packet refers to memory that stays: the buffer is back at once.
-  if (tx.token != 0) core_.released(world.now(), tx.token);
+  // The packet refers to memory that stays: the buffer may be back at once.
+  if (tx.token == 0) return;
+  if (context_.profile.hold.count() > 0)
+    held_.emplace_back(world.now() + context_.profile.hold, tx.token);
+  else
+    core_.released(world.now(), tx.token);
 }
 
 void MrcHost::port_free(Port& /*port*/) { service(); }
@@ -226,7 +306,9 @@ void MrcHost::port_free(Port& /*port*/) { service(); }
 void MrcHost::wake(Time /*now*/) { service(); }
 
 void MrcHost::set_port(uint32_t plane, bool up) {
-  core_.port_state(context_.world.now(), PortId(static_cast<uint8_t>(plane + 1)), up);
+  uint32_t& faults = ports_down_[plane];
+  faults = up ? std::max(faults, 1u) - 1 : faults + 1;
+  core_.port_state(context_.world.now(), PortId(static_cast<uint8_t>(plane + 1)), faults == 0);
   service();
 }
 
@@ -274,21 +356,22 @@ void MrcHost::send_completed(void* user, const transport::SendRequest& request,
                              transport::RequestStatus status) {
   End& end = *static_cast<End*>(user);
   const bool ok = status == transport::RequestStatus::kSuccess;
-  Channel& channel = context_.channels[end.channel];
+  Channel& channel = context_.channels[*end.out];
   ++(ok ? channel.sent_done : channel.failed);
-  context_.traffic.sent(end.channel, request.wr_id, ok);
+  context_.traffic.sent(*end.out, request.wr_id, status);
 }
 
 void MrcHost::received(void* user, const Received& received) {
   End& end = *static_cast<End*>(user);
   if (received.status != transport::RequestStatus::kSuccess) return;
-  end.receive.post(0);
-  ++context_.channels[end.channel].notified;
-  context_.traffic.notified(end.channel, received.immediate);
+  post_receives(end);
+  ++context_.channels[*end.in].notified;
+  context_.traffic.notified(
+      *end.in, {received.immediate, received.byte_length, received.wr_id, received.solicited});
 }
 
 void MrcHost::qp_failed(void* user, transport::RequestStatus cause) {
-  context_.traffic.broken(static_cast<End*>(user)->channel, transport::name(cause));
+  context_.traffic.broken(static_cast<End*>(user)->any(), id_, cause);
 }
 
 void MrcHost::established(void* /*user*/) {}

@@ -1,7 +1,9 @@
 // A host with an MRC NIC: the transport core itself, unchanged, between simulated ports and the
-// run's channels. The core's clock is simulated time; its payload is not copied unless stored.
+// run's channels. The core's clock is simulated time; its payload is not copied unless stored. A QP
+// carries a channel, or two of opposite directions.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <memory>
 #include <span>
@@ -21,6 +23,8 @@ struct MrcHostProfile {
   std::shared_ptr<const path::Profile> evs;
   uint32_t send_queue = 16, receive_queue = 16;  // requests
   uint32_t port_depth = 2;  // packets that wait in a NIC port at most, the one being sent included
+  uint32_t pieces = 1;      // of memory that a message is gathered from, at most
+  Duration hold{};  // a NIC keeps a packet's buffers for as long, as one that reads them late would
 };
 
 class MrcHost final : public Endpoint, transport::Memory, transport::Events {
@@ -37,9 +41,10 @@ class MrcHost final : public Endpoint, transport::Memory, transport::Events {
   MrcHost(const Context& context, HostId id, std::span<const HostId> peers, uint64_t seed);
   ~MrcHost() override;
 
-  // This host's end of a channel; both ends are made, then connected to each other's QPN.
-  Qpn make_end(uint32_t channel);
-  void connect_end(uint32_t channel, Qpn peer, Psn first_psn);
+  // This host's end of a channel, or of two of opposite directions: a QP, in RESET. Both ends are
+  // made, then connected to each other's QPN. `attributes` but for addresses and that QPN.
+  Qpn make_end(std::span<const uint32_t> channels);
+  void connect_end(uint32_t channel, Qpn peer, transport::QpAttributes attributes);
 
   bool post(uint32_t channel, const Message& message) override;
   void receive(Packet* packet, uint32_t port) override;
@@ -52,18 +57,29 @@ class MrcHost final : public Endpoint, transport::Memory, transport::Events {
   const transport::Core& core() const { return core_; }
   // The QP of this host's end of a channel; nullptr: it has none.
   const transport::Qp* qp(uint32_t channel) const;
-  size_t qp_count() const { return ends_.size(); }
-  // Sending is over: drops the QP with whatever is in flight.
+  size_t qp_count() const { return core_.qp_count(); }
+  // Everything that was posted has ended, and its buffers are back.
+  bool idle(uint32_t channel) const;
+  // The application puts the QP into ERROR, which flushes it.
+  void fail_end(uint32_t channel);
+  // Drops the QP with whatever is in flight. The next QP gets its slot, and a number that differs
+  // in the upper bits.
   void destroy_end(uint32_t channel);
+  // Takes the QP, which keeps its number, through RESET and gives it to other channels, to be
+  // connected again. False: a port still holds buffers of it.
+  bool reuse_end(uint32_t channel, std::span<const uint32_t> channels);
 
  private:
   struct End {
-    End(uint32_t c, uint32_t send_requests, uint32_t receives)
-        : channel(c), send(send_requests, 1, 0), receive(receives) {}
-    uint32_t channel;
+    End(uint32_t send_requests, uint32_t pieces, uint32_t receives)
+        : send(send_requests, pieces, 0), receive(receives) {}
+    std::optional<uint32_t> out, in;  // channels: what this host sends on it, and what it gets
     transport::SendQueue send;
     transport::ReceiveQueue receive;
+    uint64_t receives_posted = 0;  // for `in`
     transport::Qp* qp = nullptr;
+
+    uint32_t any() const { return out ? *out : *in; }
   };
 
   // transport::Memory and transport::Events
@@ -76,6 +92,9 @@ class MrcHost final : public Endpoint, transport::Memory, transport::Events {
   void established(void* user) override;
 
   End* end_of(uint32_t channel) const;
+  void carry(End& end, std::span<const uint32_t> channels);
+  void post_receives(End& end);
+  void release_held(Time now);
   wire::Outcome take_in(const Packet& packet, uint32_t port);
   void finish_input();
   void service();
@@ -85,12 +104,16 @@ class MrcHost final : public Endpoint, transport::Memory, transport::Events {
   Context context_;
   HostId id_;
   bool stalled_ = false;
+  std::array<uint32_t, kMaxPorts> ports_down_{};  // faults that its NIC sees, per plane
   std::span<Port> ports_;
   path::Router router_;
   transport::Core core_;
   HostWake wake_;
   std::vector<std::unique_ptr<End>> ends_;
-  std::vector<Qpn> rung_;  // posted to since the core was last served
+  std::vector<Qpn> free_qpns_;  // for the next QPs, in slots of those that are gone
+  uint32_t slots_ = 0;          // that were ever used
+  std::vector<Qpn> rung_;       // posted to since the core was last served
+  std::deque<std::pair<Time, transport::Token>> held_;                 // until when, in order
   std::unique_ptr<std::deque<std::pair<Packet*, uint32_t>>> backlog_;  // while stalled
 };
 

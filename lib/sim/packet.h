@@ -40,7 +40,8 @@ struct Packet : Event {
   bool control : 1 = false;  // travels in the control class of every queue
   wire::TransportHeaders headers;
   const uint8_t* payload = nullptr;  // in the sender's memory, which stays as it is until the end
-  std::unique_ptr<std::vector<uint8_t>> frame;  // wire mode: the packet's bytes
+  std::unique_ptr<std::vector<uint8_t>> gathered;  // the payload, if it lies in pieces there
+  std::unique_ptr<std::vector<uint8_t>> frame;     // wire mode: the packet's bytes
 };
 
 // Packets are made in slabs and used again; what is out is known at the end.

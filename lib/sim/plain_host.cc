@@ -18,7 +18,7 @@ PlainHost::PlainHost(const Context& context, HostId id, uint64_t seed)
       context_(context),
       id_(id),
       ports_(context.fabric.host_ports(id)),
-      up_(ports_.size(), true),
+      down_(ports_.size()),
       wake_(this) {
   context.fabric.attach(id, this);
   for (Port& port : ports_) port.report_each();
@@ -61,17 +61,17 @@ void PlainHost::complete(End& end, uint64_t arrived) {
   Message message;
   while (!end.failed && end.messages.take_done(arrived, message)) {
     ++context_.channels[end.channel].sent_done;
-    context_.traffic.sent(end.channel, message.id, true);
+    context_.traffic.sent(end.channel, message.id, transport::RequestStatus::kSuccess);
   }
 }
 
-void PlainHost::fail(End& end, const char* cause) {
+void PlainHost::fail(End& end, transport::RequestStatus cause) {
   end.failed = true;
-  context_.traffic.broken(end.channel, cause);
+  context_.traffic.broken(end.channel, id_, cause);
   Message message;
   while (end.messages.take_any(message)) {
     ++context_.channels[end.channel].failed;
-    context_.traffic.sent(end.channel, message.id, false);
+    context_.traffic.sent(end.channel, message.id, transport::RequestStatus::kFlushed);
   }
 }
 
@@ -119,8 +119,10 @@ bool PlainHost::place_payload(End& end, const Packet& packet, std::span<const ui
 }
 
 void PlainHost::notify(End& end, uint32_t immediate) {
-  ++context_.channels[end.channel].notified;
-  context_.traffic.notified(end.channel, immediate);
+  Notice notice;
+  notice.immediate = immediate;
+  notice.receive = context_.channels[end.channel].notified++;
+  context_.traffic.notified(end.channel, notice);
 }
 
 // ---- packets out ----
@@ -187,12 +189,12 @@ uint32_t PlainHost::full_packet() const {
 }
 
 uint32_t PlainHost::usable_plane(uint32_t pick) const {
-  const auto count = static_cast<uint32_t>(std::ranges::count(up_, true));
+  const auto count = static_cast<uint32_t>(std::ranges::count(down_, 0u));
   if (count == 0) return static_cast<uint32_t>(planes());
-  if (up_[pick % planes()]) return pick % static_cast<uint32_t>(planes());
+  if (usable(pick % planes())) return pick % static_cast<uint32_t>(planes());
   uint32_t left = pick % count, plane = 0;
   for (;; ++plane)
-    if (up_[plane] && left-- == 0) return plane;
+    if (usable(plane) && left-- == 0) return plane;
 }
 
 bool PlainHost::has_room(uint32_t plane) const {
@@ -202,7 +204,7 @@ bool PlainHost::has_room(uint32_t plane) const {
 
 bool PlainHost::any_room() const {
   for (uint32_t plane = 0; plane < planes(); ++plane)
-    if (up_[plane] && has_room(plane)) return true;
+    if (usable(plane) && has_room(plane)) return true;
   return false;
 }
 
@@ -225,7 +227,7 @@ void PlainHost::wake_by(Time at) {
 }
 
 void PlainHost::set_port(uint32_t plane, bool up) {
-  up_[plane] = up;
+  down_[plane] = up ? std::max(down_[plane], 1u) - 1 : down_[plane] + 1;
   wake_by(now());
 }
 

@@ -3,7 +3,8 @@
 //
 // Their packets are not encapsulated: switches forward them by a hash over addresses and EV. [D]
 // They carry MRC's transport headers, so that wire mode and the event log know them: 20 bytes more
-// than most RoCEv2 packets have, which is neglected.
+// than most RoCEv2 packets have, which is neglected. Every message is signaled and lies in one
+// piece, receives never run out, and a Notice tells neither length nor solicited.
 #pragma once
 
 #include <deque>
@@ -89,7 +90,7 @@ class PlainHost : public Endpoint {
   uint64_t line_mbps() const { return context_.fabric.config().link_mbps; }  // of a port
   uint32_t full_packet() const;  // nominal bytes, as congestion control counts
   size_t planes() const { return ports_.size(); }
-  bool usable(uint32_t plane) const { return up_[plane]; }
+  bool usable(uint32_t plane) const { return down_[plane] == 0; }
   // A usable plane that `pick` stands for; planes() if none is usable.
   uint32_t usable_plane(uint32_t pick) const;
   bool has_room(uint32_t plane) const;
@@ -105,7 +106,7 @@ class PlainHost : public Endpoint {
   void notify(End& end, uint32_t immediate);
   // At the sender: everything below that packet has arrived.
   void complete(End& end, uint64_t arrived);
-  void fail(End& end, const char* cause);
+  void fail(End& end, transport::RequestStatus cause);
 
   Random random_;
   EndpointCounters counters_;
@@ -120,7 +121,7 @@ class PlainHost : public Endpoint {
   HostId id_;
   bool stalled_ = false;
   std::span<Port> ports_;
-  std::vector<bool> up_;
+  std::vector<uint32_t> down_;  // faults that its NIC sees, per plane
   HostWake wake_;
   std::vector<std::unique_ptr<End>> ends_;
   std::deque<Packet*> backlog_;  // while stalled

@@ -7,7 +7,7 @@
 namespace softmrc::sim {
 
 void Port::enqueue(World& world, Packet* packet) {
-  if (!up_) return world.drop(packet, &FabricCounters::drop_link, "link down");
+  if (!up()) return world.drop(packet, &FabricCounters::drop_link, "link down");
   const uint32_t most = profile_->pause_bytes != 0 ? UINT32_MAX / 2 : profile_->queue_bytes;
   if (!packet->control && data_bytes_ + packet->bytes > most) packet = make_room(world, packet);
   const bool full = packet->control ? control_bytes_ + packet->bytes > profile_->control_queue_bytes
@@ -117,9 +117,9 @@ void Port::start(World& world) {
   --waiting_;
   bytes_sent_ += packet->bytes;
   uint64_t rate = profile_->rate_mbps;
-  if (fault_)
+  if (faults_)
     rate = std::max<uint64_t>(
-        static_cast<uint64_t>(static_cast<double>(rate) * fault_->rate_factor), 1);
+        static_cast<uint64_t>(static_cast<double>(rate) * faults_->all.rate_factor), 1);
   const uint64_t work = uint64_t{packet->bytes} * 8'000 + remainder_;
   remainder_ = work % rate;
   free_at_ = world.now() + Duration(static_cast<int64_t>(work / rate));
@@ -130,29 +130,61 @@ void Port::start(World& world) {
 }
 
 void Port::put_on_link(World& world, Packet* packet, Time end) {
-  if (!up_) return world.drop(packet, &FabricCounters::drop_link, "link down");
+  if (!up()) return world.drop(packet, &FabricCounters::drop_link, "link down");
   packet->to = to_;
   packet->to_port = to_port_;
   if (profile_->pause_bytes != 0) packet->from = this;
-  if (fault_) {
-    if (fault_->loss > 0 && world.random.chance(fault_->loss))
+  if (faults_) {
+    const LinkFault& fault = faults_->all;
+    if (fault.loss > 0 && world.random.chance(fault.loss))
       return world.drop(packet, &FabricCounters::drop_loss, "lost");
-    if (fault_->corruption > 0 && world.random.chance(fault_->corruption)) {
+    if (fault.corruption > 0 && world.random.chance(fault.corruption)) {
       ++world.counters.corrupted;
       packet->corrupt = true;
       if (world.wire_mode) corrupt_frame(*packet, world.random);
     }
-    if (fault_->duplication > 0 && world.random.chance(fault_->duplication)) {
+    if (fault.duplication > 0 && world.random.chance(fault.duplication)) {
       ++world.counters.duplicated;
       Packet* copy = clone(world.packets, *packet);
       world.events.schedule(*copy, end);
     }
-    if (fault_->delay_chance > 0 && world.random.chance(fault_->delay_chance)) {
+    if (fault.delay_chance > 0 && world.random.chance(fault.delay_chance)) {
       ++world.counters.delayed;
-      end += Duration(world.random.below(static_cast<uint32_t>(fault_->delay_most.count()) + 1));
+      end += Duration(world.random.below(static_cast<uint32_t>(fault.delay_most.count()) + 1));
     }
   }
   world.events.schedule(*packet, end);
+}
+
+void Port::add_fault(uint32_t id, const LinkFault& fault) {
+  if (!faults_) faults_ = std::make_unique<Faults>();
+  faults_->each.emplace_back(id, fault);
+  sum_up_faults();
+}
+
+void Port::remove_fault(uint32_t id) {
+  if (!faults_) return;
+  auto& each = faults_->each;
+  const auto found = std::ranges::find(each, id, &std::pair<uint32_t, LinkFault>::first);
+  if (found != each.end()) each.erase(found);
+  if (each.empty())
+    faults_.reset();
+  else
+    sum_up_faults();
+}
+
+// Independent chances: a packet gets through if it does by each of them.
+void Port::sum_up_faults() {
+  const auto either = [](double& all, double one) { all = 1 - (1 - all) * (1 - one); };
+  LinkFault& all = faults_->all = LinkFault{};
+  for (const auto& [id, fault] : faults_->each) {
+    either(all.loss, fault.loss);
+    either(all.corruption, fault.corruption);
+    either(all.duplication, fault.duplication);
+    either(all.delay_chance, fault.delay_chance);
+    all.delay_most = std::max(all.delay_most, fault.delay_most);
+    all.rate_factor *= fault.rate_factor;
+  }
 }
 
 }  // namespace softmrc::sim

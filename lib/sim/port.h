@@ -8,7 +8,11 @@
 // time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "sim/world.h"
 
@@ -28,7 +32,7 @@ struct PortProfile {
   wire::TrafficClasses classes;
 };
 
-// What may be wrong with a link. Shared by nobody; made when a fault touches the port.
+// What may be wrong with a link.
 struct LinkFault {
   double loss = 0;        // probability per packet
   double corruption = 0;  // likewise
@@ -55,11 +59,13 @@ class Port final : public Event {
   // A packet has been sent: the next one's turn.
   void sent(World& world);
 
-  bool up() const { return up_; }
-  // Down: whatever leaves or waits is lost, silently.
-  void set_up(bool up) { up_ = up; }
-  void set_fault(const LinkFault& fault) { fault_ = std::make_unique<LinkFault>(fault); }
-  void clear_fault() { fault_.reset(); }
+  bool up() const { return down_ == 0; }
+  // Down: whatever leaves or waits is lost, silently. Faults overlap: up again once every `false`
+  // has been taken back.
+  void set_up(bool up) { down_ = up ? std::max(down_, 1u) - 1 : down_ + 1; }
+  // `id` says which fault it is when it ends; several add up.
+  void add_fault(uint32_t id, const LinkFault& fault);
+  void remove_fault(uint32_t id);
   // Asks the owner after each packet, not only when others wait.
   void report_each() { report_each_ = true; }
 
@@ -87,12 +93,18 @@ class Port final : public Event {
   uint32_t to_port_ = 0;
   uint32_t data_bytes_ = 0, control_bytes_ = 0, waiting_ = 0;
   uint32_t held_ = 0;  // PFC: bytes that came over this link and wait at its far end
-  bool up_ = true, report_each_ = false, paused_ = false;
+  uint32_t down_ = 0;  // faults that hold it down
+  bool report_each_ = false, paused_ = false;
   uint64_t remainder_ = 0;  // of the last transmission's length in ns, so that none is lost
   Time free_at_{};
   uint64_t bytes_sent_ = 0;
   PacketList data_, control_;
-  std::unique_ptr<LinkFault> fault_;
+  struct Faults {
+    std::vector<std::pair<uint32_t, LinkFault>> each;
+    LinkFault all;
+  };
+  void sum_up_faults();
+  std::unique_ptr<Faults> faults_;  // made when the first one touches the port
 };
 
 }  // namespace softmrc::sim

@@ -173,7 +173,7 @@ void RoceHost::expire_timers() {
     if (qp.timer <= now()) {
       ++counters_.timeouts;
       if (++qp.timeouts > profile().retries) {
-        fail(qp, "retry count exceeded");
+        fail(qp, transport::RequestStatus::kRetryExceeded);
         continue;
       }
       qp.timer = now() + patience(qp);

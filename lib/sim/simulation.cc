@@ -62,11 +62,13 @@ Simulation::Simulation(const Scenario& scenario) : scenario_(scenario), world_(s
       channel.placed_bytes.resize(channel.region_bytes);
     }
   }
-  batch_.resize(kBatch);
-  if (scenario.transport.kind == TransportKind::kMrc)
-    make_mrc_hosts();
-  else
+  if (scenario.transport.kind == TransportKind::kMrc) {
+    profile_.send_queue = std::max(2 * scenario.workload.depth, 4u);
+    make_mrc_hosts(*workload_);
+    connect_channels();
+  } else {
     make_plain_hosts();
+  }
   workload_->run_on(
       [this](uint32_t channel, const Message& message) {
         return hosts_[channels_[channel].source]->post(channel, message);
@@ -79,13 +81,26 @@ Simulation::Simulation(const Scenario& scenario) : scenario_(scenario), world_(s
   if (scenario.sample.count() > 0) plan(scenario.sample, [this] { sample(); });
 }
 
+Simulation::Simulation(const Scenario& scenario, OwnTraffic own)
+    : scenario_(scenario), world_(scenario.seed), channels_(std::move(own.channels)) {
+  world_.wire_mode = scenario.wire_mode;
+  fabric_ = std::make_unique<Fabric>(world_, scenario.fabric, scenario.transport.path_mtu);
+  profile_.send_queue = own.send_queue;
+  profile_.receive_queue = own.receive_queue;
+  profile_.pieces = own.pieces;
+  profile_.hold = own.hold;
+  make_mrc_hosts(own.traffic);
+  plan_faults(*this);
+}
+
 // Packets under way go with their pool. Tasks go before hosts, whose wake-ups may be linked to
 // them.
 Simulation::~Simulation() {
   for (const auto& task : tasks_) world_.events.cancel(*task);
 }
 
-void Simulation::make_mrc_hosts() {
+void Simulation::make_mrc_hosts(Traffic& traffic) {
+  batch_.resize(kBatch);
   const TransportScenario& t = scenario_.transport;
   const FabricConfig& fabric = fabric_->config();
   transport::CoreConfig& core = profile_.core;
@@ -104,8 +119,6 @@ void Simulation::make_mrc_hosts() {
   attributes.retry_exponential = t.retry_exponential;
   attributes.trim_nack = attributes.peer_trim_nack = fabric.trimming;
   profile_.evs = universe(fabric);
-  profile_.send_queue = std::max(2 * scenario_.workload.depth, 4u);
-  profile_.receive_queue = 16;
   profile_.port_depth = t.port_depth;
 
   std::vector<std::vector<HostId>> peers(fabric.hosts);
@@ -113,21 +126,25 @@ void Simulation::make_mrc_hosts() {
     peers[channel.source].push_back(channel.destination);
     peers[channel.destination].push_back(channel.source);
   }
-  const MrcHost::Context context{world_, *fabric_, channels_, *workload_, profile_, batch_};
+  const MrcHost::Context context{world_, *fabric_, channels_, traffic, profile_, batch_};
   hosts_.reserve(fabric.hosts);
   for (HostId host = 0; host < fabric.hosts; ++host) {
     std::ranges::sort(peers[host]);
     peers[host].erase(std::unique(peers[host].begin(), peers[host].end()), peers[host].end());
     hosts_.push_back(std::make_unique<MrcHost>(context, host, peers[host], world_.random.next()));
   }
+}
+
+void Simulation::connect_channels() {
   for (uint32_t i = 0; i < channels_.size(); ++i) {
     const Channel& channel = channels_[i];
     MrcHost& from = mrc_host(channel.source);
     MrcHost& to = mrc_host(channel.destination);
-    const Qpn sender = from.make_end(i), receiver = to.make_end(i);
-    const Psn first(static_cast<uint32_t>(world_.random.next()));
-    from.connect_end(i, receiver, first);
-    to.connect_end(i, sender, first);
+    const Qpn sender = from.make_end({&i, 1}), receiver = to.make_end({&i, 1});
+    transport::QpAttributes attributes = profile_.attributes;
+    attributes.sq_psn = attributes.rq_psn = Psn(static_cast<uint32_t>(world_.random.next()));
+    from.connect_end(i, receiver, attributes);
+    to.connect_end(i, sender, attributes);
   }
 }
 
@@ -203,9 +220,11 @@ void Simulation::run_until(Time end, const Progress& progress) {
 
 void Simulation::run(const Progress& progress) { run_until(Time(scenario_.duration), progress); }
 
-void Simulation::drain(Duration time) {
+void Simulation::drain(Duration time) { run(time, false); }
+
+void Simulation::run(Duration time, const bool& stop) {
   const Time end = world_.now() + time;
-  while (Event* event = world_.events.take(end)) {
+  while (Event* event = stop ? nullptr : world_.events.take(end)) {
     dispatch(*event);
     ++handled_;
   }

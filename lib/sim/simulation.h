@@ -37,9 +37,21 @@ struct Result {
   std::string first_failure;  // of a QP; empty: none failed
 };
 
+// Traffic that the scenario says nothing of: its owner makes the ends of channels, posts, and is
+// told of what ends.
+struct OwnTraffic {
+  Traffic& traffic;
+  std::vector<Channel> channels;
+  uint32_t send_queue = 16, receive_queue = 16;  // requests
+  uint32_t pieces = 1;                           // as in MrcHostProfile
+  Duration hold{};
+};
+
 class Simulation {
  public:
   explicit Simulation(const Scenario& scenario);
+  // Has neither flows nor a result().
+  Simulation(const Scenario& scenario, OwnTraffic own);
   ~Simulation();
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
@@ -50,6 +62,8 @@ class Simulation {
   void run(const Progress& progress = nullptr);
   // Runs on for a while without new traffic, so that what is in flight ends.
   void drain(Duration time);
+  // The same, or until `stop` holds, which is looked at after each event.
+  void run(Duration time, const bool& stop);
   Result result() const;
 
   World& world() { return world_; }
@@ -60,13 +74,16 @@ class Simulation {
   // The same, where hosts run MRC.
   MrcHost& mrc_host(HostId host) { return static_cast<MrcHost&>(*hosts_[host]); }
   const Scenario& scenario() const { return scenario_; }
+  // What all QPs have in common; addresses, numbers and PSNs are each one's own.
+  const transport::QpAttributes& attributes() const { return profile_.attributes; }
   // Plans something; `at` counts from the start.
   void plan(Duration at, std::function<void()> what);
   uint64_t events_handled() const { return handled_; }
   uint64_t data_packets() const;  // sent so far, resends included
 
  private:
-  void make_mrc_hosts();
+  void make_mrc_hosts(Traffic& traffic);
+  void connect_channels();
   void make_plain_hosts();
   void dispatch(Event& event);
   void run_until(Time end, const Progress& progress);
@@ -82,7 +99,7 @@ class Simulation {
   Scenario scenario_;
   World world_;
   std::unique_ptr<Fabric> fabric_;
-  std::unique_ptr<Workload> workload_;
+  std::unique_ptr<Workload> workload_;  // null: the traffic is somebody else's
   std::vector<Channel> channels_;
   MrcHostProfile profile_;
   PlainProfile plain_profile_;

@@ -239,7 +239,7 @@ void SprayHost::expire_timers() {
       if (!current) continue;
       ++counters_.timeouts;
       if (oldest.tries > profile().retries) {
-        fail(qp, "retry count exceeded");
+        fail(qp, transport::RequestStatus::kRetryExceeded);
         break;
       }
       ++counters_.resent_timeout;

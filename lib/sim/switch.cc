@@ -22,7 +22,7 @@ uint32_t hash_of(const Packet& packet, uint16_t salt) {
 
 void Switch::receive(Packet* packet, uint32_t /*port*/) {
   World& world = *world_;
-  if (!forwarding_) return world.drop(packet, &FabricCounters::drop_switch, "black hole");
+  if (stopped_ > 0) return world.drop(packet, &FabricCounters::drop_switch, "black hole");
   if (world.wire_mode && !decode_frame(*packet))
     return world.drop(packet, &FabricCounters::drop_no_route, "not decoded");
   if (packet->hop_limit <= 1)

@@ -2,6 +2,7 @@
 // that is not encapsulated, by a hash over its flow. Rule: doc/protocol.md, "Fabric"; RFC 9800.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -39,7 +40,10 @@ class Switch final : public Node {
 
   // Up or not; a switch that is down has its links down too (set by whoever takes it down). A black
   // hole keeps its links up and forwards nothing.
-  void set_forwarding(bool forwarding) { forwarding_ = forwarding; }
+  // Faults overlap: forwards again once every `false` has been taken back.
+  void set_forwarding(bool forwarding) {
+    stopped_ = forwarding ? std::max(stopped_, 1u) - 1 : stopped_ + 1;
+  }
   std::span<Port> ports() { return ports_; }
   uint16_t usid() const { return usid_; }
 
@@ -50,7 +54,7 @@ class Switch final : public Node {
 
   World* world_;
   uint16_t usid_;
-  bool forwarding_ = true;
+  uint32_t stopped_ = 0;  // faults that keep it from forwarding
   const RouteTable* routes_;
   std::span<Port> ports_;
 };

@@ -65,7 +65,9 @@ void trim_frame(Packet& packet, uint32_t bytes, bool rewrite_lengths) {
   const size_t size = bytes > kWireOverhead ? bytes - kWireOverhead : 0;
   if (size >= frame.size()) return;
   frame.resize(size);
-  if (!rewrite_lengths) return;
+  size_t headers = kOuter + wire::kIpv6Size + wire::kUdpSize;
+  if (!packet.outer_destination.is_zero()) headers += wire::kIpv6Size;
+  if (!rewrite_lengths || size < headers) return;
   // Outer and inner IPv6 payload length, then UDP's own, which BTH follows.
   size_t at = kOuter;
   for (;; at += wire::kIpv6Size) {
@@ -111,6 +113,10 @@ Packet* clone(PacketPool& pool, const Packet& packet) {
   copy->control = packet.control;
   copy->headers = packet.headers;
   copy->payload = packet.payload;
+  if (packet.gathered && packet.payload == packet.gathered->data()) {
+    copy->gathered = std::make_unique<std::vector<uint8_t>>(*packet.gathered);
+    copy->payload = copy->gathered->data();
+  }
   if (packet.frame) copy->frame = std::make_unique<std::vector<uint8_t>>(*packet.frame);
   return copy;
 }

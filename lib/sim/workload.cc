@@ -191,10 +191,10 @@ void Workload::fill(Flow& flow) {
   }
 }
 
-void Workload::sent(uint32_t channel, uint64_t /*id*/, bool ok) {
+void Workload::sent(uint32_t channel, uint64_t /*id*/, transport::RequestStatus status) {
   Flow& flow = flows_[flow_of_channel_[channel]];
   --flow.outstanding;
-  if (!ok) return;
+  if (status != transport::RequestStatus::kSuccess) return;
   flow.completed += flow.bytes > 0 ? std::min(flow.message_bytes, flow.bytes - flow.completed)
                                    : flow.message_bytes;
   const bool all = flow.steps > 0 ? flow.completed == flow.message_bytes * flow.steps
@@ -208,7 +208,7 @@ void Workload::end(Flow& flow) {
   --unfinished_;
 }
 
-void Workload::notified(uint32_t channel, uint32_t /*immediate*/) {
+void Workload::notified(uint32_t channel, const Notice& /*notice*/) {
   const uint32_t index = flow_of_channel_[channel];
   if (index >= successor_.size()) return;
   Flow& next = flows_[successor_[index]];
@@ -216,12 +216,12 @@ void Workload::notified(uint32_t channel, uint32_t /*immediate*/) {
   fill(next);
 }
 
-void Workload::broken(uint32_t channel, const char* cause) {
+void Workload::broken(uint32_t channel, HostId /*host*/, transport::RequestStatus cause) {
   Flow& flow = flows_[flow_of_channel_[channel]];
   ++broken_;
   if (first_failure_.empty())
-    first_failure_ =
-        "flow " + std::to_string(flow.from) + " -> " + std::to_string(flow.to) + ": " + cause;
+    first_failure_ = "flow " + std::to_string(flow.from) + " -> " + std::to_string(flow.to) + ": " +
+                     transport::name(cause);
   if (flow.broken) return;
   flow.broken = true;
   if (flow.bounded() && !flow.done()) --unfinished_;

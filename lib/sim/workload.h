@@ -55,9 +55,9 @@ class Workload final : public Traffic {
   bool any_bounded() const { return bounded_ > 0; }
   uint64_t broken() const { return broken_; }
 
-  void sent(uint32_t channel, uint64_t id, bool ok) override;
-  void notified(uint32_t channel, uint32_t immediate) override;
-  void broken(uint32_t channel, const char* cause) override;
+  void sent(uint32_t channel, uint64_t id, transport::RequestStatus status) override;
+  void notified(uint32_t channel, const Notice& notice) override;
+  void broken(uint32_t channel, HostId host, transport::RequestStatus cause) override;
   const std::string& first_failure() const { return first_failure_; }
 
  private:

@@ -430,13 +430,17 @@ void Core::wake(Qp& qp) {
     ready_.push_back(qp);
 }
 
-// The window may have opened: whoever waited for it gets another turn.
+// The window may have opened: whoever has waited longest gets a turn, and after it the next one.
+// Were all woken, those that find the window shut again would queue up behind the one that sent,
+// in the old order: with a window of one packet only the first would ever send.
 void Core::wake_group(DestinationGroup& group) {
-  if (group.blocked.empty()) return;
-  Qp& first = group.blocked.front();
-  if (first.requestor.blocked_by_cc(environment(first))) return;
-  for (size_t waiting = group.blocked.size(); waiting > 0; --waiting)
-    wake(group.blocked.pop_front());
+  while (!group.blocked.empty()) {
+    Qp& qp = group.blocked.front();
+    if (qp.requestor.blocked_by_cc(environment(qp))) return;
+    group.blocked.pop_front();
+    wake(qp);
+    if (qp.ready.listed) return;
+  }
 }
 
 Time Core::next_deadline() const {

@@ -21,7 +21,7 @@ void Core::port_state(Time now, PortId port, bool up) {
   ports_down_ ^= mask;
   ++port_changes_;
   for (const auto& qp : qps_) {
-    if (qp == nullptr || !qp->evs) continue;
+    if (qp == nullptr || qp->group == nullptr) continue;
     apply_ports(*qp);
     after_input(now, *qp);
   }

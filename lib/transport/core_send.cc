@@ -145,6 +145,7 @@ size_t Core::poll(Time now, std::span<uint16_t> room, std::span<TxPacket> out) {
     drain_completions(now, qp);  // a request that fails when its turn comes
     wake(qp);
     arm(qp);
+    if (qp.group != nullptr) wake_group(*qp.group);  // what it left of their window
   }
   return filled;
 }

@@ -14,6 +14,7 @@
 // have arrived is forgiven.
 // Rules: doc/protocol.md, "Requestor".
 #include <algorithm>
+#include <bit>
 
 #include "transport/core.h"
 #include "transport/requestor.h"
@@ -30,6 +31,7 @@ constexpr Duration kTimeoutUnit = std::chrono::nanoseconds(1024);
 constexpr uint8_t kMaxTimeout = 24;
 constexpr uint8_t kRetryForEver = 25;
 constexpr uint32_t kMaxReorderSteps = 64;
+constexpr int32_t kBitmapBits = 64;
 // Losses that a grown window lasts, as in RFC 8985. Fewer, and the window oscillates about what the
 // network needs: one resend in vain for every so many losses. Suspects that arrive in time prove
 // nothing here: under full load nearly every packet of a sprayed flow is one, and a window that
@@ -50,6 +52,7 @@ bool Requestor::mark_arrived(Psn psn, Time now, RequestorEnvironment env, const 
   PacketRecord& rec = record(psn);
   if (rec.arrived) return false;
   rec.arrived = true;
+  count_again(rec, env);  // rcvd_bytes takes it out
   if (rec.resend_queued) {
     // Taken for lost too early, and not resent yet: it is back in flight, and its arrival, which
     // rcvd_bytes reports, takes it out again.
@@ -88,6 +91,17 @@ void Requestor::detect_losses(Time now, const wire::SackHeader& sack, Psn bitmap
     if (psn >= next_psn_) break;
     PacketRecord& rec = record(psn);
     if (rec.arrived || rec.resend_queued) continue;
+    if (overtaken_on_ev(rec) || look_missing(now, psn)) declare_hole(now, psn, env);
+  }
+  // All that has arrived is in the bitmap: then what lies beyond is missing just as well. Else the
+  // rest of a window that was lost as a whole would count as in flight for ever, and congestion
+  // control might let nothing out whose arrival moves the bitmap on.
+  if (std::popcount(sack.bitmap) != sack.ooo_count) return;
+  for (Psn psn = std::max(bitmap_first + kBitmapBits, una_); psn < next_psn_; ++psn) {
+    PacketRecord& rec = record(psn);
+    if (rec.arrived || rec.resend_queued) continue;
+    // First transmissions leave in PSN order: nothing sent later than this one has arrived.
+    if (rec.transmissions == 1 && rec.sent_at >= newest_arrival_) break;
     if (overtaken_on_ev(rec) || look_missing(now, psn)) declare_hole(now, psn, env);
   }
 }
@@ -143,6 +157,7 @@ void Requestor::declare_hole(Time now, Psn psn, RequestorEnvironment env) {
 
 void Requestor::declare_lost(Time now, Psn psn, RequestorEnvironment env, bool penalize_path) {
   PacketRecord& rec = record(psn);
+  count_again(rec, env);
   rec.resend_queued = true;
   --packets_in_flight_;
   queue_resend(psn);
@@ -229,9 +244,36 @@ void Requestor::check_timeouts(Time now, RequestorEnvironment env) {
   if (!count_attempt(rec)) return;
   timeout_base_ = now;
   timeout_deadline_ = now + timeout_after(attempts(rec));
+  write_off_silent(now, env);
   if (rec.resend_queued) return;  // still waits for a port or the window; its clock goes on
   ++env.counters.resent_timeout;
   declare_lost(now, psn, env, false);
+}
+
+// A peer that has been silent for a whole timeout may be gone for good, and until the last retry
+// has failed its share of the window is missing to the other QPs that go there: what is as old as
+// that counts as in flight no longer. Nothing is resent for it, and while any is left nothing new
+// is sent; what turns out to have arrived, or to be missing, is counted again first. [D]
+void Requestor::write_off_silent(Time now, RequestorEnvironment env) {
+  for (Psn psn = una_; psn < next_psn_; ++psn) {
+    PacketRecord& rec = record(psn);
+    if (rec.arrived || rec.resend_queued || rec.written_off) continue;
+    if (now - rec.sent_at < timeout_after(0)) continue;
+    rec.written_off = true;
+    ++written_off_;
+    --packets_in_flight_;
+    inflight_ -= rec.nominal;
+    env.cc.forget(rec.nominal);
+  }
+}
+
+void Requestor::count_again(PacketRecord& rec, RequestorEnvironment env) {
+  if (!rec.written_off) return;
+  rec.written_off = false;
+  --written_off_;
+  ++packets_in_flight_;
+  inflight_ += rec.nominal;
+  env.cc.on_send(rec.nominal);
 }
 
 void Requestor::note_stall(Time now, const RequestorEnvironment& env) {
@@ -292,6 +334,7 @@ Outcome Requestor::on_nack(Time now, const wire::Packet& packet, RequestorEnviro
   // which overtook what waits in the very queue that was too long for it.
   if (reason != NackReason::kTrimmed && reason != NackReason::kTrimmedLastHop)
     note_arrival(rec.ev, rec.send_order, rec.sent_at);
+  count_again(rec, env);
   env.cc.on_nack(now, rec.nominal, reason, rtt);
   inflight_ -= rec.nominal;
   if (reason == NackReason::kTrimmed) env.evs.on_trimmed(rec.ev);

@@ -34,8 +34,9 @@ bool Requestor::ack_missing() const {
 Duration Requestor::silence() const { return std::max(srtt_ + patience(), kMinSilence); }
 
 Time Requestor::tail_probe_deadline() const {
-  if (!running_ || failure_ || tail_probe_wanted_) return kNever;
-  if (!outstanding()) return ack_probe_deadline();
+  if (!running_ || failure_) return kNever;
+  // Whether or not the probe that is wanted finds a path, asking for a missing ACK has an end.
+  if (tail_probe_wanted_ || !outstanding()) return ack_probe_deadline();
   const Time tail = last_activity_ +
                     std::min(silence() * (1 << std::min<int>(tail_probes_, 20)), timeout_after(0));
   return std::min(tail, ack_probe_deadline());

@@ -43,6 +43,7 @@ void Requestor::stop(RequestorEnvironment env) {
   env.cc.forget(inflight_);
   inflight_ = 0;
   packets_in_flight_ = 0;
+  written_off_ = 0;
   resend_head_ = resend_tail_ = 0;
   timeout_deadline_ = overdue_deadline_ = kNever;
   tail_probe_wanted_ = ev_probe_wanted_ = false;
@@ -74,7 +75,7 @@ PacketRecord* Requestor::live_record(Psn psn) {
 }
 
 bool Requestor::new_packet_allowed() const {
-  if (next_psn_ - una_ >= peer_window_) return false;
+  if (next_psn_ - una_ >= peer_window_ || written_off_ > 0) return false;
   if (current_open_) return true;
   if (started_ == queue_->published()) return false;
   const SendRequest& next = queue_->at(started_);

@@ -49,7 +49,8 @@ struct PacketRecord {
   uint8_t attempts = 0;       // of the retry budget used, valid while epoch is the QP's
   bool arrived : 1 = false;
   bool resend_queued : 1 = false;
-  bool spurious : 1 = false;  // its resend was not needed, and that has been counted
+  bool spurious : 1 = false;     // its resend was not needed, and that has been counted
+  bool written_off : 1 = false;  // out of congestion control's books: a silent peer's
   uint16_t epoch = 0;
   path::EvIndex blamed = path::kNoEv;  // retired for the loss of an earlier transmission
   Time suspected_at = kLongAgo;        // when a SACK first showed it missing behind a later packet
@@ -198,6 +199,8 @@ class Requestor {
   bool budget_used(uint32_t attempts) const;
   bool count_attempt(PacketRecord& rec);
   void check_timeouts(Time now, RequestorEnvironment env);
+  void write_off_silent(Time now, RequestorEnvironment env);
+  void count_again(PacketRecord& rec, RequestorEnvironment env);
   void check_stall(Time now);
   Duration attempt_pause(wire::NackReason reason) const;
 
@@ -260,6 +263,7 @@ class Requestor {
   uint32_t send_order_ = 0;
   int64_t inflight_ = 0;            // this QP's share of the controller's
   uint32_t packets_in_flight_ = 0;  // sent, not known to have arrived, not queued to be resent
+  uint32_t written_off_ = 0;        // packets, which are not among those
   uint64_t nominal_new_sent_ = 0;   // distinct data, nominal bytes
   uint32_t rcvd_units_ = 0;         // largest rcvd_bytes seen (256-byte units, 24 bits)
 

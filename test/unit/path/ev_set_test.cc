@@ -54,6 +54,24 @@ struct Recorder final : EvSet::Listener {
   }
 };
 
+TEST_CASE("the floor holds from the start, also where equal shares come to less") {
+  CHECK(make(3, 5, {.count = 8, .active = 5, .min_active = 4}).active_count() == 4);
+  CHECK(make(3, 5, {.count = 3, .active = 3, .min_active = 8}).active_count() == 3);
+}
+
+TEST_CASE("EVs that only the floor keeps do not take the turns of those that work") {
+  EvSet set = make(1, 4, {.count = 4, .active = 4, .min_active = 4});
+  std::map<EvIndex, int> drawn;
+  EvIndex last = kNoEv;
+  for (int i = 0; i < 100; ++i) {
+    last = set.next(kAnyPort, last);
+    ++drawn[last];
+    if (last >= 2) set.on_loss(last, kStart);
+  }
+  CHECK(drawn[0] >= 20);
+  CHECK(drawn[1] >= 20);
+}
+
 TEST_CASE("a set draws equally per plane, distinct entries, part of them active") {
   const EvSet set = make(4, 100, {.count = 256, .active = 128});
   CHECK(set.size() == 256);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -81,16 +80,20 @@ class Recorder final : public Traffic {
     bool ok;
     friend bool operator==(const Sent&, const Sent&) = default;
   };
-  void sent(uint32_t /*channel*/, uint64_t id, bool ok) override { sends.push_back({id, ok}); }
-  void notified(uint32_t /*channel*/, uint32_t immediate) override {
-    immediates.push_back(immediate);
-    if (on_notified) on_notified(immediate);
+  void sent(uint32_t /*channel*/, uint64_t id, transport::RequestStatus status) override {
+    sends.push_back({id, status == transport::RequestStatus::kSuccess});
   }
-  void broken(uint32_t /*channel*/, const char* cause) override { causes.emplace_back(cause); }
+  void notified(uint32_t /*channel*/, const Notice& notice) override {
+    immediates.push_back(notice.immediate);
+    if (on_notified) on_notified(notice.immediate);
+  }
+  void broken(uint32_t /*channel*/, HostId /*host*/, transport::RequestStatus cause) override {
+    causes.push_back(cause);
+  }
 
   std::vector<Sent> sends;
   std::vector<uint32_t> immediates;
-  std::vector<std::string> causes;
+  std::vector<transport::RequestStatus> causes;
   std::function<void(uint32_t)> on_notified;
 };
 

@@ -199,19 +199,19 @@ TEST_CASE("faults of a link: loss, corruption, duplication, delay, rate") {
   LinkFault fault;
   SECTION("loss") {
     fault.loss = 1;
-    link.port.set_fault(fault);
+    link.port.add_fault(0, fault);
     link.data(1);
     link.run();
     CHECK(link.end.arrivals.empty());
     CHECK(link.world.counters.drop_loss == 1);
-    link.port.clear_fault();
+    link.port.remove_fault(0);
     link.data(2);
     link.run();
     CHECK(link.end.arrivals.size() == 1);
   }
   SECTION("corruption") {
     fault.corruption = 1;
-    link.port.set_fault(fault);
+    link.port.add_fault(0, fault);
     link.data(1);
     link.run();
     REQUIRE(link.end.arrivals.size() == 1);
@@ -219,7 +219,7 @@ TEST_CASE("faults of a link: loss, corruption, duplication, delay, rate") {
   }
   SECTION("duplication") {
     fault.duplication = 1;
-    link.port.set_fault(fault);
+    link.port.add_fault(0, fault);
     link.data(1);
     link.run();
     CHECK(link.end.psns() == std::vector<uint32_t>{1, 1});
@@ -227,7 +227,7 @@ TEST_CASE("faults of a link: loss, corruption, duplication, delay, rate") {
   SECTION("delay") {
     fault.delay_chance = 1;
     fault.delay_most = Duration(1000);
-    link.port.set_fault(fault);
+    link.port.add_fault(0, fault);
     for (uint32_t i = 0; i < 10; ++i) link.data(i);
     link.run();
     const auto psns = link.end.psns();
@@ -237,7 +237,7 @@ TEST_CASE("faults of a link: loss, corruption, duplication, delay, rate") {
   }
   SECTION("rate") {
     fault.rate_factor = 0.25;
-    link.port.set_fault(fault);
+    link.port.add_fault(0, fault);
     link.data(1);
     link.run();
     REQUIRE(link.end.arrivals.size() == 1);
