@@ -139,10 +139,13 @@ uint32_t Requestor::sent_units() const {
 // With nothing outstanding nothing is in flight: rounding of rcvd_bytes and acknowledgements that
 // never came (a transport ACK said it all) are settled here.
 void Requestor::settle_if_idle(RequestorEnvironment env) {
-  if (outstanding() || inflight_ == 0) return;
-  env.cc.forget(inflight_);
+  if (outstanding()) return;
+  if (inflight_ != 0) env.cc.forget(inflight_);
   inflight_ = 0;
-  rcvd_units_ = sent_units();
+  // Rounded down: the unit that the next packets begin in is still to be reported. Rounded up it
+  // would count as reported already, they would count as in flight for ever, and a window of one
+  // packet would never open again.
+  rcvd_units_ = static_cast<uint32_t>(nominal_new_sent_ / kUnit) & 0xFFFFFF;
 }
 
 bool Requestor::ev_matches(const RequestorEnvironment& env, path::EvIndex index,
