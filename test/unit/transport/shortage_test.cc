@@ -213,8 +213,11 @@ TEST_CASE("what rcvd_bytes rounds up does not stay in flight") {
   REQUIRE(pair.run_until([&] { return pair.a().events.sends.size() == 1; }));
   int transmissions = 0;
   pair.filter = [&](int from, PortId, const wire::Packet& packet) {
-    return from == 0 && packet.payload.size() == kMtu && ++transmissions == 1 ? Verdict::kDrop
-                                                                              : Verdict::kPass;
+    return from == 0 && std::holds_alternative<wire::WriteHeader>(packet.transport.body) &&
+                   std::get<wire::WriteHeader>(packet.transport.body).dma_length == kMtu &&
+                   ++transmissions == 1
+               ? Verdict::kDrop
+               : Verdict::kPass;
   };
   write(2, 0);
   write(3, kMtu);
