@@ -233,7 +233,7 @@ void Requestor::check_timeouts(Time now, RequestorEnvironment env) {
     timeout_deadline_ = due;
     return;
   }
-  if (rec.resend_queued && blocked_by_cc(env)) {
+  if (rec.resend_queued && inflight_ <= 0 && blocked_by_cc(env)) {
     // It waits for a window that is others' for now; what has not been tried has not failed. They
     // get on or are written off, so its turn comes.
     timeout_base_ = now;
