@@ -330,7 +330,10 @@ class ChaosRun final : Traffic {
 
   // For how long a QP may get no further before it has to fail.
   Duration patience(uint32_t number) {
-    const Duration srtt = ends_[number].slowest;
+    // A neighbour's too, whose timeout may have to run out first.
+    Duration srtt{};
+    for (uint32_t i = 0; i < ends_.size(); ++i)
+      if (i == number || shares_window(i, number)) srtt = std::max(srtt, ends_[i].slowest);
     Duration sum = scenario_.hold + microseconds(200) + 8 * srtt;
     if (retries_for_ever()) {
       // Timeouts have grown to about as much as the faults lasted.
@@ -349,10 +352,12 @@ class ChaosRun final : Traffic {
   // QPs that share its congestion controller.
   int neighbours(uint32_t number) {
     int count = 0;
-    for (uint32_t i = 0; i < ends_.size(); ++i)
-      count += i != number && ends_[i].open && host_of_end(i) == host_of_end(number) &&
-               host_of_end(peer(i)) == host_of_end(peer(number));
+    for (uint32_t i = 0; i < ends_.size(); ++i) count += i != number && shares_window(i, number);
     return count;
+  }
+  bool shares_window(uint32_t one, uint32_t other) {
+    return ends_[one].open && host_of_end(one) == host_of_end(other) &&
+           host_of_end(peer(one)) == host_of_end(peer(other));
   }
 
   // ---- at the end ----

@@ -27,14 +27,25 @@ class Shrinker {
   bool spent() const { return best_.runs >= most_runs_; }
 
   // True: it still fails in the same way, and is the best one now.
-  bool try_one(const ChaosScenario& candidate) {
+  bool try_one(ChaosScenario candidate) {
     if (spent()) return false;
     ++best_.runs;
+    keep_faults_inside(candidate);
     const ChaosResult result = run_chaos(candidate);
     if (result.oracle != best_.result.oracle) return false;
     best_.scenario = candidate;
     best_.result = result;
     return true;
+  }
+
+  // A smaller fabric has not all the switches that faults were on.
+  static void keep_faults_inside(ChaosScenario& candidate) {
+    const FabricConfig& f = candidate.base.fabric;
+    for (FaultScenario& fault : candidate.base.faults) {
+      if (fault.plane) *fault.plane %= f.planes;
+      if (fault.t0) *fault.t0 %= f.t0s();
+      if (fault.t1) *fault.t1 %= f.uplinks * f.pods();
+    }
   }
 
   // Delta debugging: leaves out halves, quarters, ... and in the end single items.

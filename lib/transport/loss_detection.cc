@@ -240,6 +240,14 @@ void Requestor::check_timeouts(Time now, RequestorEnvironment env) {
     timeout_deadline_ = due;
     return;
   }
+  if (rec.resend_queued && inflight_ <= 0 && blocked_by_cc(env)) {
+    // It waits for a window that is others' for now; what has not been tried has not failed. They
+    // get on or are written off, so its turn comes.
+    timeout_base_ = now;
+    timeout_deadline_ = now + timeout_after(attempts(rec));
+    write_off_silent(now, env);
+    return;
+  }
   ++env.counters.timeouts;
   if (!count_attempt(rec)) return;
   timeout_base_ = now;
