@@ -25,7 +25,7 @@ struct FabricCounters {
   uint64_t drop_link = 0;                // link down
   uint64_t drop_switch = 0;              // switch down or a black hole
   uint64_t drop_no_route = 0;            // nothing for this destination, or hop limit used up
-  uint64_t data_lost = 0;      // of all these, data packets
+  uint64_t data_lost = 0;                // of all these, data packets
   uint64_t corrupted = 0;                // bits turned over on a link; the receiver drops it
   uint64_t duplicated = 0, delayed = 0;  // by a link that misbehaves on purpose
 
