@@ -9,9 +9,10 @@ set -uo pipefail
 . "$(dirname "$0")/lib.sh"
 
 # What takes longest, by measured cost, the costliest last: all else is known by then.
-long=(uec/permutation-16mb permutation loss-16mb fabric-4096 loss-1gb)
+long=(uec/permutation-16mb permutation loss-16mb t1-reboot links-down cold-start fabric-4096 loss-1gb
+  fabric-131072 fabric-131072-t1-dies)
 at_once=2
-memory_kib=$((6 << 20))  # of each, address space; the largest needs a fraction
+memory_kib=$((16 << 20))  # of each, address space
 
 results=$root/build/scenarios
 while [ $# -gt 0 ]; do

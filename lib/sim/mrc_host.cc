@@ -292,6 +292,7 @@ void MrcHost::launch(const transport::TxPacket& tx) {
   packet->bytes = wire_bytes(tx.transport, tx.payload_size, tx.net.outer.has_value());
   if (world.wire_mode) encode_frame(*packet, tx.net);
   world.note("sent", *packet);
+  if (tx.transport.bth.rtx && tx.payload_size > 0) world.losses.sent_again(world.now(), *packet);
   ports_[tx.port.value() - 1u].enqueue(world, packet);
   // The packet refers to memory that stays: the buffer may be back at once.
   if (tx.token == 0) return;

@@ -279,6 +279,7 @@ Result Simulation::result() const {
   m["pfc_pauses"] = static_cast<double>(c.pauses);
   m["queue_drops"] = static_cast<double>(c.drop_queue);
   m["lost"] = static_cast<double>(c.dropped());
+  m["resent_after_us"] = nanoseconds(world_.losses.longest()) / 1e3;  // at the latest
   m["data_lost"] = static_cast<double>(c.data_lost);
   if (m["evs_gone_bad"] > 0) m["lost_per_bad_ev"] = m["data_lost"] / m["evs_gone_bad"];
   m["no_route"] = static_cast<double>(c.drop_no_route);

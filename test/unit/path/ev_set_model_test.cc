@@ -122,7 +122,10 @@ class Model final : EvSet::Listener {
 
   void forgive(EvIndex ev) {
     set_.forgive(ev);
-    if (evs_[ev].state == EvState::kAssumedBad) evs_[ev] = {};
+    if (evs_[ev].state == EvState::kAssumedBad) {
+      back(ev);
+      evs_[ev] = {};
+    }
     check();
   }
 

@@ -13,10 +13,15 @@ using wire::Outcome;
 namespace {
 
 constexpr Psn kFirst{0x100};
+constexpr int kSettling = 16;
 
-// Two packets sent a microsecond apart, of which the second is reported, the first missing.
+// Two packets sent a microsecond apart, of which the second is reported, the first missing. Equal
+// round trips before have settled the estimator: the reorder window is what patience lasts.
 struct Suspect : Solo {
   Suspect() : Solo(options()) {
+    for (int i = 0; i < kSettling; ++i) settle(kFirst - kSettling + i);
+    REQUIRE(requestor().unacked() == kFirst);
+    REQUIRE(requestor().inflight() == 0);
     for (int i = 0; i < 2; ++i) {
       now += 1us;
       write_out(static_cast<uint64_t>(i), 64);
@@ -26,12 +31,31 @@ struct Suspect : Solo {
     REQUIRE(feed(sack(0b10)) == Outcome::accepted_sack);
     REQUIRE(counters().resent_hole == 0);
     patience = requestor().patience();
+    REQUIRE(requestor().smoothed_rtt() == 10us);
+    REQUIRE(patience == requestor().reorder_window());
     REQUIRE(patience <= requestor().smoothed_rtt());
   }
   static PairOptions options() {
     PairOptions o;
     o.attributes.timeout = 14;  // 17 ms: nothing here is found by it
+    o.first_psn = kFirst - kSettling;
     return o;
+  }
+  // One packet, acknowledged after ten microseconds.
+  void settle(Psn psn) {
+    write_out(0, 64);
+    const auto tx = only(poll(), Opcode::kWriteOnly).at(0);
+    now += 10us;
+    wire::Packet p = packet(Opcode::kSack, psn);
+    auto& s = std::get<wire::SackHeader>(p.transport.body);
+    s.entropy = ev_of(tx);
+    s.rcvd_bytes = units(psn - kFirst + 1);
+    REQUIRE(feed(p) == Outcome::accepted_sack);
+    REQUIRE(feed(packet(Opcode::kAck, psn)) == Outcome::accepted_ack);
+  }
+  // What rcvd_bytes says when all packets before the one this far behind the first have arrived.
+  static uint32_t units(int32_t packets) {
+    return (static_cast<uint32_t>(kSettling + packets) * 152 + 255) / 256;
   }
   // Bit 0 is the first packet. It answers the second.
   wire::Packet sack(uint64_t bitmap) {
@@ -41,7 +65,7 @@ struct Suspect : Solo {
     s.bitmap = bitmap;
     s.ack_psn_offset = 2;
     s.entropy = ev_of(sent[1]);
-    s.rcvd_bytes = static_cast<uint32_t>(std::popcount(bitmap)) / 2;
+    s.rcvd_bytes = units(0) + static_cast<uint32_t>(std::popcount(bitmap)) / 2;
     return p;
   }
   static Ev ev_of(const transport::TxPacket& tx) {
@@ -147,7 +171,7 @@ TEST_CASE("a window that has grown lasts for sixteen losses") {
     auto& s = std::get<wire::SackHeader>(p.transport.body);
     s.sack_offset = 1;
     s.bitmap = 0b10;
-    s.rcvd_bytes = static_cast<uint32_t>(2 * loss * 152 + 255) / 256;  // all before
+    s.rcvd_bytes = Suspect::units(2 * loss);  // all before
     CHECK(solo.feed(p) == Outcome::accepted_sack);
     solo.now += solo.requestor().patience();
     CHECK(only(solo.poll(), Opcode::kWriteOnly).size() == 1);

@@ -165,7 +165,7 @@ void RequestorModel::first_send(const TxPacket& tx, const Transmission& sent) {
   records_.push_back({index, 0, {sent}});
   records_.back().nominal = check_headers(tx, at);
   sent_bytes_ += records_.back().nominal;
-  since_idle_ += records_.back().nominal;
+  since_base_ += records_.back().nominal;
   flying_.push_back({at, sent, false, 0});
 }
 

@@ -41,6 +41,7 @@ class RequestorModel {
   size_t packets() const { return records_.size(); }
   uint64_t overdue() const { return overdue_; }  // losses that a timer found
   uint64_t certain() const { return certain_; }  // and those of them that it had to find
+  uint64_t settled() const { return settled_; }  // with resends outstanding
 
  private:
   struct Request {
@@ -165,6 +166,7 @@ class RequestorModel {
 
   void after_arrivals(int64_t cack, const transport::CoreCounters& before, size_t sure,
                       size_t unsure);
+  void settle();
   void deliver_nack(const Answer& a);
   void deliver_ack(const Answer& a);
   size_t started() const { return records_.empty() ? 0 : records_.back().request + 1; }
@@ -195,8 +197,11 @@ class RequestorModel {
   Time newest_certain_ = kLongAgo, last_sent_ = kLongAgo;
   uint64_t overdue_ = 0, certain_ = 0;
   uint64_t sent_bytes_ = 0;  // of first transmissions
-  int64_t since_idle_ = 0;   // the same, since nothing was outstanding
-  uint32_t units_ = 0, units_idle_ = 0;
+  // Of what was sent since nothing was outstanding, all that is not in flight any more has been
+  // reported since, waits for its resend, or was settled.
+  int64_t since_base_ = 0;
+  uint32_t units_ = 0, units_base_ = 0;
+  uint64_t settled_ = 0;  // with something still outstanding
   // Of these `unsure_count_` wait for a resend: some of the holes of a SACK counted as losses, and
   // which will be seen when they leave.
   std::set<int64_t> unsure_;

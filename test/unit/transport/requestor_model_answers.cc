@@ -67,6 +67,7 @@ void RequestorModel::deliver_sack(const Answer& a) {
   const size_t lost = solo_.counters().resent_hole - before.resent_hole;
   if (una_ == next()) REQUIRE(lost == 0);
   note_losses(lost, must, std::move(may));
+  settle();
 }
 
 void RequestorModel::note_losses(size_t lost, const std::set<int64_t>& must,
@@ -107,10 +108,28 @@ void RequestorModel::after_arrivals(int64_t cack, const CoreCounters& before, si
   REQUIRE(averted - sure <= std::min(unsure, unsure_count_));
   unsure_count_ -= averted - sure;
   if (unsure_count_ == 0) unsure_.clear();
+}
+
+// An answer that leaves no packet in flight, each having arrived or waiting for its resend, leaves
+// no byte in flight either; and with nothing outstanding all that was sent has been reported.
+void RequestorModel::settle() {
+  size_t missing = 0, queued = unsure_count_;
+  int64_t bytes = 0;  // of what has not arrived
+  for (int64_t at = una_; at < next(); ++at) {
+    const Record& r = record(at);
+    if (r.arrived) continue;
+    ++missing;
+    queued += r.queued;
+    bytes += r.nominal;
+  }
+  REQUIRE(queued <= missing);
+  const int64_t reported = int64_t{256} * (units_ - units_base_);
+  if (queued < missing || since_base_ - reported - bytes == 0) return;
+  settled_ += missing != 0;
+  since_base_ = reported + bytes;
   if (una_ != next()) return;
-  // Nothing outstanding: rounding is settled.
-  since_idle_ = 0;
-  units_ = units_idle_ = static_cast<uint32_t>((sent_bytes_ + 255) / 256);
+  since_base_ = 0;
+  units_ = units_base_ = static_cast<uint32_t>((sent_bytes_ + 255) / 256);
 }
 
 void RequestorModel::deliver_nack(const Answer& a) {
@@ -125,6 +144,7 @@ void RequestorModel::deliver_nack(const Answer& a) {
   REQUIRE(solo_.feed(a.packet) == (true_one ? Outcome::accepted_nack : Outcome::drop_stale));
   if (!true_one) return;
   r.queued = true;
+  settle();
   // What was trimmed overtook the queue that was too long for it: no evidence.
   const auto reason = static_cast<wire::NackReason>(n.reason);
   if (reason == wire::NackReason::kTrimmed || reason == wire::NackReason::kTrimmedLastHop) return;
@@ -146,7 +166,9 @@ void RequestorModel::deliver_ack(const Answer& a) {
     if (requests_[done_].signaled) expected_.push_back(requests_[done_].wr_id);
   }
   REQUIRE(solo_.feed(a.packet) == (news ? Outcome::accepted_ack : Outcome::drop_stale));
-  if (!stale) after_arrivals(a.at, before, sure, unsure);
+  if (stale) return;
+  after_arrivals(a.at, before, sure, unsure);
+  settle();
 }
 
 // Answers that can't be: nothing changes.
@@ -181,7 +203,7 @@ void RequestorModel::check() {
   REQUIRE(requestor.next_psn() - psn(next()) == 0);
   REQUIRE(requestor.inflight() == solo_.qp().group->controller->inflight());
   if (unsure_count_ == 0) {
-    int64_t inflight = since_idle_ - int64_t{256} * (units_ - units_idle_);
+    int64_t inflight = since_base_ - int64_t{256} * (units_ - units_base_);
     for (int64_t at = una_; at < next(); ++at)
       if (record(at).queued) inflight -= record(at).nominal;
     REQUIRE(requestor.inflight() == inflight);

@@ -19,6 +19,7 @@ TEST_CASE("the requestor keeps in step with a list of all transmissions") {
   };
   for (const RequestorShape& shape : shapes) {
     uint64_t packets = 0, holes = 0, nacks = 0, averted = 0, overdue = 0, certain = 0;
+    uint64_t settled = 0;
     for (uint64_t seed = 1; seed <= 4; ++seed) {
       INFO("shape '" << shape.name << "', seed " << seed);
       RequestorModel model(shape, seed);
@@ -30,13 +31,15 @@ TEST_CASE("the requestor keeps in step with a list of all transmissions") {
       averted += model.counters().resends_averted;
       overdue += model.overdue();
       certain += model.certain();
+      settled += model.settled();
     }
     INFO(shape.name << ": " << packets << " packets, " << holes << " holes, " << nacks << " NACKs, "
                     << averted << " averted, " << overdue << " by a timer, of which " << certain
-                    << " for certain");
+                    << " for certain, " << settled << " settled");
     CHECK(packets > 2000);
     CHECK((shape.loss == 0 || holes > 20));
     CHECK((shape.trim == 0 || nacks > 20));
     CHECK((shape.loss == 0 || overdue > 20));
+    CHECK((shape.trim < 40 || settled > 0));
   }
 }

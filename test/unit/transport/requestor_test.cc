@@ -1,7 +1,9 @@
 // The requestor's handlers, one acknowledgement at a time: past, in order, future, duplicate, and
 // what each says about round trips, retries and failures. Random sequences:
 // requestor_model_test.cc.
+#include "cc/fixed_window.h"
 #include "solo.h"
+#include "transport/destination_group.h"
 
 using namespace softmrc;
 using namespace softmrc::test;
@@ -383,4 +385,113 @@ TEST_CASE(
   solo.now += 40us;
   CHECK(solo.feed(sack(solo, second, kFirst, kUnits)) == Outcome::accepted_sack);
   CHECK(solo.counters().spurious_resends == 1);
+}
+
+TEST_CASE("a probe that finds no port with room is still wanted") {
+  Solo solo;
+  solo.write_out(1, 4096);
+  const auto tx = writes(solo.poll()).at(0);
+  transport::CoreCounters counters;
+  transport::Requestor& requestor = solo.qp().requestor;
+  const transport::RequestorEnvironment env{*solo.qp().evs, *solo.qp().group->controller, counters};
+  transport::Requestor::ProbePacket out;
+  path::PortMask others = solo.qp().evs->ports_up();
+  const bool of_retired_path = GENERATE(false, true);
+  CAPTURE(of_retired_path);
+  if (!of_retired_path) {
+    solo.now += 100us;
+  } else {
+    wire::Packet p = sack(solo, tx, kFirst, kUnits);
+    std::get<wire::SackHeader>(p.transport.body).mark = wire::PathMark::kAlwaysSkip;
+    REQUIRE(solo.feed(p) == Outcome::accepted_sack);
+    REQUIRE(solo.feed(ack(solo, kFirst)) == Outcome::accepted_ack);
+    solo.now += 2ms;
+    others &= ~path::mask_of(tx.port);
+  }
+  CHECK(solo.poll(0).empty());
+  CHECK(requestor.wants_probe());
+  for (int i = 0; i < 3; ++i) CHECK_FALSE(requestor.next_probe(solo.now, 0, env, out));
+  CHECK(requestor.wants_probe());
+  CHECK(counters.probes_sent == 0);
+  SECTION("and leaves as soon as there is one") {
+    const auto probes = only(solo.poll(), Opcode::kProbe);
+    REQUIRE(probes.size() == 1);
+    CHECK_FALSE(requestor.wants_probe());
+    if (of_retired_path) CHECK(ev_of(probes[0]) == ev_of(tx));
+  }
+  SECTION("but a retired path whose port alone has none waits for its next turn") {
+    CHECK(requestor.next_probe(solo.now, others, env, out) == !of_retired_path);
+    CHECK_FALSE(requestor.wants_probe());
+    CHECK(only(solo.poll(), Opcode::kProbe).empty());
+    solo.now += 20us;
+    if (of_retired_path) CHECK(only(solo.poll(), Opcode::kProbe).size() == 1);
+  }
+}
+
+// Three packets of 152, 92 and 360 nominal bytes, of which rcvd_bytes says 256 and, when only the
+// second is missing, 512: 104 bytes of the other two seem to be in flight for ever. A window of one
+// packet and 100 bytes, which the two small ones fit into, has no room for a resend beside those.
+TEST_CASE("a rest of rounding does not shut a window of one packet") {
+  PairOptions options;
+  options.configure = [](transport::CoreConfig& config) {
+    config.make_controller = [](const cc::DestinationTraits& traits) {
+      return std::make_unique<cc::FixedWindow>(traits.full_packet + 100);
+    };
+  };
+  Solo solo(options);
+  const transport::Requestor& requestor = solo.qp().requestor;
+  solo.write_out(1, 64);
+  const auto whole = writes(solo.poll()).at(0);
+  solo.now += 10us;
+  REQUIRE(solo.feed(sack(solo, whole, kFirst, 1)) == Outcome::accepted_sack);
+  REQUIRE(solo.feed(ack(solo, kFirst)) == Outcome::accepted_ack);
+  REQUIRE(requestor.inflight() == 0);
+  solo.write_out(2, 4);
+  const auto lost = writes(solo.poll()).at(0);
+  solo.now += 1us;
+  solo.write_out(3, 272);
+  const auto second = writes(solo.poll()).at(0);
+  solo.now += 10us;
+  wire::Packet hole = sack(solo, second, kFirst, 2);
+  auto& s = std::get<wire::SackHeader>(hole.transport.body);
+  s.sack_offset = 1;
+  s.bitmap = 0b10;
+  REQUIRE(solo.feed(hole) == Outcome::accepted_sack);
+  REQUIRE(requestor.inflight() == 92 + 104);
+  SECTION("when a NACK ends what is in flight") {
+    CHECK(solo.feed(nack(solo, lost, wire::NackReason::kNoPacketBuffer)) == Outcome::accepted_nack);
+  }
+  SECTION("when a SACK shows that nothing is") {
+    solo.now += requestor.patience();
+    s.entropy = Ev(ev_of(second).value() ^ 1);  // it measures nothing
+    CHECK(solo.feed(hole) == Outcome::accepted_sack);
+    CHECK(solo.counters().resent_hole == 1);
+  }
+  SECTION("when a timer does, with the answer to its probe") {
+    solo.now += requestor.patience();
+    std::vector<TxPacket> probes;
+    for (int i = 0; i < 100 && probes.empty(); ++i, solo.now += 1us) {
+      const auto out = solo.poll();
+      REQUIRE(writes(out).empty());
+      probes = only(out, Opcode::kProbe);
+    }
+    REQUIRE(probes.size() == 1);
+    CHECK(solo.counters().resent_hole == 1);
+    CHECK(requestor.inflight() == 104);
+    s.probe_response = true;
+    s.ack_psn_offset = static_cast<int16_t>(body<wire::ProbeHeader>(probes[0]).probe_id);
+    s.entropy = ev_of(probes[0]);
+    CHECK(solo.feed(hole) == Outcome::accepted_sack);
+  }
+  CHECK(requestor.inflight() == 0);
+  CHECK(solo.qp().group->controller->inflight() == 0);
+  const auto again = writes(solo.poll());
+  REQUIRE(again.size() == 1);
+  CHECK(again[0].transport.bth.psn == kFirst + 1);
+  CHECK(again[0].transport.bth.rtx);
+  solo.now += 10us;
+  CHECK(solo.feed(sack(solo, again[0], kFirst + 2, 3)) == Outcome::accepted_sack);
+  CHECK(solo.feed(ack(solo, kFirst + 2)) == Outcome::accepted_ack);
+  CHECK(solo.local.events.sends.size() == 3);
+  CHECK(requestor.inflight() == 0);
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "transport/wire_time.h"
+
 namespace softmrc::test {
 
 using transport::QpState;
@@ -117,13 +119,19 @@ void ResponderModel::data(int64_t at) {
   auto& header = std::get<wire::WriteHeader>(p.transport.body);
   header.msn = Msn(what.message);
   header.immediate = what.immediate;
-  header.ts.tx = static_cast<uint16_t>(random_.next());
+  header.ts.tx = timestamp(p.ev);
   p.transport.bth.timestamp = p.has_ts;
   p.transport.bth.ack_request = what.ack_request;
   p.transport.bth.solicited = what.solicited;
   p.ce = !shape_.calm && random_.below(16) == 0;
   const Seen s = seen(at, p, header.ts.tx);
   const bool immediate = wire::has_immediate(what.opcode);
+  const bool late = tells_late(p, header.ts.tx);
+  const wire::PathMark what_of_path = late   ? wire::PathMark::kAlwaysSkip
+                                      : p.ce ? wire::PathMark::kSkipOnce
+                                             : wire::PathMark::kNone;
+  const bool marked = what_of_path != wire::PathMark::kNone;
+  told_late_ += late;
   const size_t placed = solo_.local.memory.placed_at.size();
   if (solo_.now >= next_probe_) {
     probe_due_ = true;
@@ -134,7 +142,7 @@ void ResponderModel::data(int64_t at) {
   if (has(at)) {
     REQUIRE(receive(p) == Outcome::accepted_duplicate);
     want_sack(s, true);
-    if (p.ce) mark(s);
+    if (marked) mark(s, what_of_path);
     ack_now_ |= processed_any_;
   } else if (at > cack_ + window_) {
     REQUIRE(receive(p) ==
@@ -155,8 +163,8 @@ void ResponderModel::data(int64_t at) {
     if (at > newest_ + 1) reported_ = false;
     newest_ = std::max(newest_, at);
     news_ = true;
-    want_sack(s, p.ce || p.transport.bth.rtx || what.ack_request);
-    if (p.ce) mark(s);
+    want_sack(s, marked || p.transport.bth.rtx || what.ack_request);
+    if (marked) mark(s, what_of_path);
     REQUIRE(receive(p) == expected);
     const bool copied = !what.refused && what.length > 0;
     REQUIRE(solo_.local.memory.placed_at.size() == placed + copied);
@@ -169,11 +177,11 @@ void ResponderModel::data(int64_t at) {
 
 void ResponderModel::trimmed(int64_t at) {
   wire::Packet p = dressed(solo_.packet(Opcode::kWriteMiddle, psn(at)));
-  const auto timestamp = static_cast<uint16_t>(random_.next());
-  std::get<wire::WriteHeader>(p.transport.body).ts.tx = timestamp;
+  const uint16_t sent = timestamp(p.ev);
+  std::get<wire::WriteHeader>(p.transport.body).ts.tx = sent;
   p.trimmed = true;
   p.trimmed_lasthop = random_.below(3) == 0;
-  const Seen s = seen(at, p, timestamp);
+  const Seen s = seen(at, p, sent);
   if (!shape_.trim_nack) {
     REQUIRE(receive(p) == Outcome::drop_trimmed);
   } else if (has(at)) {
@@ -195,11 +203,16 @@ void ResponderModel::probe() {
   wire::Packet p = dressed(solo_.packet(Opcode::kProbe, Psn(0)));
   auto& header = std::get<wire::ProbeHeader>(p.transport.body);
   header.probe_id = static_cast<uint16_t>(random_.next());
-  header.ts.tx = static_cast<uint16_t>(random_.next());
+  header.ts.tx = timestamp(p.ev);
   p.has_ts = true;
   p.ce = random_.below(4) == 0;
+  wire::PathMark mark = p.ce ? wire::PathMark::kSkipOnce : wire::PathMark::kNone;
+  if (still_late(p.ev, header.ts.tx)) mark = wire::PathMark::kAlwaysSkip;
   REQUIRE(receive(p) == Outcome::accepted_probe);
-  if (replies_.size() < 8) replies_.push_back({seen(0, p, header.ts.tx), header.probe_id, p.ce});
+  if (replies_.size() < 8) {
+    replies_.push_back({seen(0, p, header.ts.tx), header.probe_id, mark});
+    still_late_ += mark == wire::PathMark::kAlwaysSkip;
+  }
   ack_now_ |= processed_any_;
 }
 
@@ -219,12 +232,59 @@ void ResponderModel::want_sack(const Seen& s, bool now) {
   sack_now_ |= now;
 }
 
-void ResponderModel::mark(const Seen& s) {
-  const auto same = std::ranges::find_if(marked_, [&](const Seen& m) { return m.ev == s.ev; });
+// The newest packet of each path, with its worst mark.
+void ResponderModel::mark(const Seen& s, wire::PathMark mark) {
+  const auto same =
+      std::ranges::find_if(marked_, [&](const Marked& m) { return m.seen.ev == s.ev; });
   if (same != marked_.end())
-    *same = s;
+    *same = {s, std::max(mark, same->mark)};
   else if (marked_.size() < 16)
-    marked_.push_back(s);
+    marked_.push_back({s, mark});
+}
+
+// Mostly one path at a time is slow, and now and then a packet is of any age.
+uint16_t ResponderModel::timestamp(Ev ev) {
+  if (random_.below(200) == 0) slow_ = Ev(0xC000 + random_.below(6));  // for two of them, none is
+  if (!shape_.calm && random_.below(100) == 0) return static_cast<uint16_t>(random_.next());
+  const bool slow = !shape_.calm && ev == slow_;
+  const int64_t age = random_.below(kLate / 2) + (slow ? 2 * kLate : 0);
+  return static_cast<uint16_t>(transport::wire_timestamp(solo_.now) - age + skew_);
+}
+
+bool ResponderModel::is_late(uint16_t timestamp) {
+  const auto age = static_cast<uint16_t>(transport::wire_timestamp(solo_.now) - timestamp);
+  if (!age16_) age16_ = int64_t{age} * 16;
+  // Clocks of 16 bits: the nearest age that would look the same.
+  const auto excess = static_cast<int16_t>(age - *age16_ / 16);
+  *age16_ += std::clamp<int64_t>(excess, -kLate, kLate);
+  if (*age16_ < 0) *age16_ += 16 << 16;
+  return excess > kLate;
+}
+
+// Data: each eighth late packet of a path in a row.
+bool ResponderModel::tells_late(const wire::Packet& p, uint16_t timestamp) {
+  if (!p.has_ts || timestamp == 0) return false;
+  const auto suspect = std::ranges::find_if(
+      suspects_, [&](const auto& s) { return s.first == p.ev && s.second > 0; });
+  if (!is_late(timestamp)) {
+    if (suspect != suspects_.end()) suspect->second = 0;
+    return false;
+  }
+  if (suspect != suspects_.end()) return ++suspect->second % 8 == 0;
+  suspects_.emplace_back(p.ev, 1);
+  if (suspects_.size() > 8) suspects_.pop_front();
+  return false;
+}
+
+// A probe of a path of which that was said.
+bool ResponderModel::still_late(Ev ev, uint16_t timestamp) {
+  if (timestamp == 0) return false;
+  const auto suspect = std::ranges::find_if(
+      suspects_, [&](const auto& s) { return s.first == ev && s.second >= 8; });
+  if (suspect == suspects_.end()) return false;
+  if (is_late(timestamp)) return true;
+  suspect->second = 0;
+  return false;
 }
 
 void ResponderModel::deliver() {

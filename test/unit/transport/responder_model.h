@@ -52,6 +52,8 @@ class ResponderModel {
   uint64_t hasty() const { return hasty_; }              // for news, while no data comes
   uint64_t probes() const { return probes_; }            // for reverse paths, answered
   uint64_t on_reverse() const { return on_reverse_; }    // packets that left on one
+  uint64_t told_late() const { return told_late_; }      // paths that data showed to be bad
+  uint64_t still_late() const { return still_late_; }    // and a probe again
 
  private:
   struct Piece {  // one packet of the peer's stream
@@ -62,7 +64,11 @@ class ResponderModel {
   struct Reply {
     Seen seen;
     uint16_t id = 0;
-    bool ce = false;
+    wire::PathMark mark = wire::PathMark::kNone;
+  };
+  struct Marked {
+    Seen seen;
+    wire::PathMark mark = wire::PathMark::kNone;
   };
   struct ReverseProbe {
     Time sent_at, deadline;
@@ -111,11 +117,17 @@ class ResponderModel {
   // ---- rules ----
   wire::Outcome nack(const Seen& s, wire::NackReason reason, wire::Outcome outcome);
   void want_sack(const Seen& s, bool now);
-  void mark(const Seen& s);
+  void mark(const Seen& s, wire::PathMark mark);
   void deliver();
   void fail(wire::Syndrome syndrome, int64_t at);
   void end_of_burst();
   size_t bitmaps() const { return static_cast<size_t>((highest() - cack_ + 63) / 64); }
+
+  // ---- late paths ----
+  uint16_t timestamp(Ev ev);  // of a packet on this path, that arrives now
+  bool is_late(uint16_t timestamp);
+  bool tells_late(const wire::Packet& p, uint16_t timestamp);
+  bool still_late(Ev ev, uint16_t timestamp);
 
   // ---- paths of what it sends ----
   void answer_probe();
@@ -126,8 +138,8 @@ class ResponderModel {
   void check_request(const transport::TxPacket& tx);
   void check_path(const transport::TxPacket& tx);
   void check_nack(const transport::TxPacket& tx, const std::pair<Seen, wire::NackReason>& expected);
-  void check_triggered(const transport::TxPacket& tx, const Seen& s, bool ce);
-  void check_sack(const transport::TxPacket& tx, const Seen& s, bool ce);
+  void check_triggered(const transport::TxPacket& tx, const Seen& s, wire::PathMark mark);
+  void check_sack(const transport::TxPacket& tx, const Seen& s, wire::PathMark mark);
   bool finish();
 
   static constexpr uint32_t kMtu = 4096;
@@ -155,7 +167,7 @@ class ResponderModel {
   Seen trigger_;
   int rank_ = 0;
   Time report_by_ = kNever, news_by_ = kNever;
-  std::deque<Seen> marked_;
+  std::deque<Marked> marked_;
   std::deque<Reply> replies_;
   std::deque<std::pair<Seen, wire::NackReason>> nacks_;
   std::deque<PortId> ports_;  // that the last 128 packets came in on
@@ -163,6 +175,16 @@ class ResponderModel {
   std::pair<int64_t, int64_t> shown_of_;
   std::vector<int64_t> shown_;
   uint64_t full_rounds_ = 0, timed_ = 0, hasty_ = 0;
+
+  // Paths far later than the others: a packet's age, on clocks that differ by any amount, against
+  // the average age in sixteenths. The last eight paths that were late, oldest first, and how many
+  // packets in a row.
+  static constexpr int64_t kLate = 8 * 12'000 / 128;  // units, in round trips of the core's default
+  const uint16_t skew_ = static_cast<uint16_t>(random_.next());
+  Ev slow_;  // of late
+  std::optional<int64_t> age16_;
+  std::deque<std::pair<Ev, uint32_t>> suspects_;
+  uint64_t told_late_ = 0, still_late_ = 0;
 
   // Probes for reverse paths: one at a time, planes in turn, a smoothed RTT between answer and
   // next.

@@ -58,20 +58,20 @@ void ResponderModel::output() {
   bool reported = false;
   for (; !replies_.empty(); replies_.pop_front(), reported = true) {
     const TxPacket tx = take();
-    check_sack(tx, replies_.front().seen, replies_.front().ce);
+    check_sack(tx, replies_.front().seen, replies_.front().mark);
     REQUIRE(body<wire::SackHeader>(tx).probe_response);
     REQUIRE(body<wire::SackHeader>(tx).probe_id() == replies_.front().id);
   }
   for (; !marked_.empty(); marked_.pop_front(), reported = true) {
-    const Seen& m = marked_.front();
+    const Seen& m = marked_.front().seen;
     // The last one may be the SACK that was due anyway.
     const bool same = marked_.size() == 1 && m.at == trigger_.at && m.ev == trigger_.ev &&
                       m.rtx == trigger_.rtx && m.timestamp == trigger_.timestamp;
-    check_triggered(take(), m, true);
+    check_triggered(take(), m, marked_.front().mark);
     if (same) sack_due_ = sack_now_ = false, rank_ = 0, trigger_.rtx = false;
   }
   if (sack_due_) {
-    check_triggered(take(), trigger_, false);
+    check_triggered(take(), trigger_, wire::PathMark::kNone);
     sack_due_ = sack_now_ = false;
     rank_ = 0;
     trigger_.rtx = false;
@@ -141,19 +141,19 @@ void ResponderModel::check_nack(const TxPacket& tx,
   REQUIRE(n.tx_timestamp == s.timestamp);
 }
 
-void ResponderModel::check_triggered(const TxPacket& tx, const Seen& s, bool ce) {
-  check_sack(tx, s, ce);
+void ResponderModel::check_triggered(const TxPacket& tx, const Seen& s, wire::PathMark mark) {
+  check_sack(tx, s, mark);
   const auto& sack = body<wire::SackHeader>(tx);
   REQUIRE_FALSE(sack.probe_response);
   REQUIRE(sack.ack_psn_offset == std::clamp<int64_t>(s.at - cack_, INT16_MIN, INT16_MAX));
 }
 
-void ResponderModel::check_sack(const TxPacket& tx, const Seen& s, bool ce) {
+void ResponderModel::check_sack(const TxPacket& tx, const Seen& s, wire::PathMark mark) {
   REQUIRE(tx.transport.bth.opcode == Opcode::kSack);
   const auto& sack = body<wire::SackHeader>(tx);
   REQUIRE(tx.transport.bth.psn == psn(cack_));
   REQUIRE(tx.transport.bth.rtx == s.rtx);
-  REQUIRE(sack.mark == (ce ? wire::PathMark::kSkipOnce : wire::PathMark::kNone));
+  REQUIRE(sack.mark == mark);
   REQUIRE(sack.entropy == s.ev);
   REQUIRE(sack.tx_timestamp == s.timestamp);
   REQUIRE(sack.cack_psn == psn(cack_));

@@ -16,6 +16,7 @@ TEST_CASE("the responder does what a set of positions would") {
       {.name = "no receive posted", .immediates = 1, .receives = false},
   };
   uint64_t rounds = 0, failures = 0, timed = 0, hasty = 0, probes = 0, on_reverse = 0;
+  uint64_t told_late = 0, still_late = 0;
   for (const ResponderShape& shape : shapes) {
     int64_t progress = 0;
     for (uint64_t seed = 1; seed <= 6; ++seed) {
@@ -29,6 +30,8 @@ TEST_CASE("the responder does what a set of positions would") {
       hasty += model.hasty();
       probes += model.probes();
       on_reverse += model.on_reverse();
+      told_late += model.told_late();
+      still_late += model.still_late();
       rounds += model.full_rounds();
     }
     INFO(shape.name);
@@ -39,5 +42,7 @@ TEST_CASE("the responder does what a set of positions would") {
   CHECK(hasty > 500);
   CHECK(probes > 1000);
   CHECK(on_reverse > 10'000);
+  CHECK(told_late > 500);
+  CHECK(still_late > 100);
   CHECK(failures >= 6);
 }
