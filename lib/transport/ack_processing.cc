@@ -140,11 +140,10 @@ uint32_t Requestor::sent_units() const {
 // that never came (a transport ACK said it all), are settled here. A residue of some bytes would
 // shut a window of one packet for ever.
 void Requestor::settle(RequestorEnvironment env) {
-  if (packets_in_flight_ != 0) return;
-  if (inflight_ != 0) env.cc.forget(inflight_);
+  if (packets_in_flight_ != 0 || inflight_ == 0) return;
+  env.cc.forget(inflight_);
   inflight_ = 0;
-  // Rounded down: the unit that the next packets begin in is still to be reported.
-  if (!outstanding()) rcvd_units_ = static_cast<uint32_t>(nominal_new_sent_ / kUnit) & 0xFFFFFF;
+  if (!outstanding()) rcvd_units_ = sent_units();
 }
 
 bool Requestor::ev_matches(const RequestorEnvironment& env, path::EvIndex index,
