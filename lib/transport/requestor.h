@@ -141,6 +141,8 @@ class Requestor {
   Psn next_psn() const { return next_psn_; }
   Psn unacked() const { return una_; }
   int64_t inflight() const { return inflight_; }
+  // Packets that a silent peer's silence has taken out of it; nothing new is sent while there are.
+  uint32_t written_off() const { return written_off_; }
   Duration smoothed_rtt() const { return srtt_; }
   Duration min_rtt() const { return min_rtt_; }
   Duration reorder_window() const;

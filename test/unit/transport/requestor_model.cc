@@ -95,6 +95,7 @@ void RequestorModel::poll(uint32_t room) {
   const auto out = solo_.poll(static_cast<uint16_t>(room));
   timers(before);
   bool data = false;
+  const int64_t sent_before = next();
   uint32_t probes = 0;
   for (const TxPacket& tx : out) {
     const Transmission sent{solo_.now, wire::make_ev(tx.net.ip.flow_label, tx.net.src_port),
@@ -113,6 +114,7 @@ void RequestorModel::poll(uint32_t room) {
     else
       first_send(tx, sent);
   }
+  if (solo_.qp().requestor.written_off() > 0) REQUIRE(next() == sent_before);
   const cc::Controller& controller = *solo_.qp().group->controller;
   if (data) REQUIRE(controller.inflight() <= static_cast<int64_t>(controller.cwnd()));
 }

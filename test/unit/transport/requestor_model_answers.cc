@@ -1,4 +1,6 @@
 // The requestor's model: what SACKs, NACKs and transport ACKs, and lies, must lead to.
+#include <bit>
+
 #include "requestor_model.h"
 #include "transport/destination_group.h"
 
@@ -50,19 +52,25 @@ void RequestorModel::deliver_sack(const Answer& a) {
   std::set<int64_t> may, must;
   const bool kept_order =
       solo_.counters().resends_averted == 0 && solo_.counters().spurious_resends == 0;
-  for (int64_t at = std::max(a.shown_from, una_); at < a.shown_from + 64 && at < next(); ++at) {
+  // A bitmap that holds all that has arrived shows what lies beyond it missing too.
+  const auto& header = std::get<wire::SackHeader>(a.packet.transport.body);
+  const bool all_shown = std::popcount(header.bitmap) == header.ooo_count;
+  const int64_t shown_to = all_shown ? next() : std::min(a.shown_from + 64, next());
+  for (int64_t at = std::max(a.shown_from, una_); at < shown_to; ++at) {
     Record& r = record(at);
+    const bool in_bitmap = at < a.shown_from + 64;
     if (!newest || r.arrived || r.queued) continue;
     if (r.sent.back().order >= newest_evidence_) continue;
     if (r.suspect == kNever) r.suspect = solo_.now;
-    const bool behind = newest_certain_ > r.sent.back().sent_at && !unsure_.contains(at);
+    const bool behind =
+        in_bitmap && newest_certain_ > r.sent.back().sent_at && !unsure_.contains(at);
     if (behind && r.surely == kNever) {
       r.surely = solo_.now;
       r.window = Duration{};
     }
     r.window = std::max(r.window, widest());
     if (maybe_overtaken(r) || maybe_overdue(r)) may.insert(at);
-    if (kept_order && overtaken(r) && !unsure_.contains(at)) must.insert(at);
+    if (in_bitmap && kept_order && overtaken(r) && !unsure_.contains(at)) must.insert(at);
   }
   const size_t lost = solo_.counters().resent_hole - before.resent_hole;
   if (una_ == next()) REQUIRE(lost == 0);
@@ -124,6 +132,8 @@ void RequestorModel::settle() {
   }
   REQUIRE(queued <= missing);
   const int64_t reported = int64_t{256} * (units_ - units_base_);
+  // What a silent peer was written off for is in flight no longer either.
+  queued += solo_.qp().requestor.written_off();
   if (queued < missing || since_base_ - reported - bytes == 0) return;
   settled_ += missing != 0;
   since_base_ = reported + bytes;
@@ -204,9 +214,27 @@ void RequestorModel::check() {
   REQUIRE(requestor.inflight() == solo_.qp().group->controller->inflight());
   if (unsure_count_ == 0) {
     int64_t inflight = since_base_ - int64_t{256} * (units_ - units_base_);
-    for (int64_t at = una_; at < next(); ++at)
-      if (record(at).queued) inflight -= record(at).nominal;
-    REQUIRE(requestor.inflight() == inflight);
+    size_t waiting = 0;  // sent, and neither arrived nor called lost
+    int64_t bytes = 0;   // of those
+    for (int64_t at = una_; at < next(); ++at) {
+      const Record& r = record(at);
+      if (r.arrived) continue;
+      if (r.queued) inflight -= r.nominal;
+      waiting += !r.queued;
+      bytes += r.queued ? 0 : r.nominal;
+    }
+    // Which of those a timeout has written off is the clock's word; how many, and that what it
+    // takes out is theirs, is checked here.
+    const uint32_t written_off = requestor.written_off();
+    REQUIRE(written_off <= waiting);
+    if (written_off == 0) {
+      REQUIRE(requestor.inflight() == inflight);
+    } else if (written_off == waiting) {
+      REQUIRE(requestor.inflight() == inflight - bytes);
+    } else {
+      REQUIRE(requestor.inflight() < inflight);
+      REQUIRE(requestor.inflight() > inflight - bytes);
+    }
   }
   const auto& sends = solo_.local.events.sends;
   REQUIRE(sends.size() == expected_.size());
