@@ -73,7 +73,7 @@ class Identifier {
   constexpr Identifier() = default;
   constexpr explicit Identifier(Rep value) : value_(value) {}
   constexpr Rep value() const { return value_; }
-  friend constexpr auto operator<=>(Identifier, Identifier) = default;
+  friend constexpr auto operator<=>(Identifier, Identifier) = default;  // NOLINT(*-use-nullptr)
 
  private:
   Rep value_ = 0;

@@ -7,7 +7,6 @@ namespace softmrc::test {
 using transport::CoreCounters;
 using transport::TxPacket;
 using wire::Opcode;
-using wire::Outcome;
 
 void RequestorModel::step() {
   solo_.now += Duration(random_.below(random_.below(100) == 0 ? 300'000 : 3000));

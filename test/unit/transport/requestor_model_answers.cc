@@ -7,7 +7,6 @@
 namespace softmrc::test {
 
 using transport::CoreCounters;
-using transport::TxPacket;
 using wire::Opcode;
 using wire::Outcome;
 

@@ -7,7 +7,6 @@
 
 namespace softmrc::test {
 
-using transport::QpState;
 using transport::TxPacket;
 using wire::Opcode;
 using wire::Outcome;
