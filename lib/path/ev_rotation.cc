@@ -52,22 +52,20 @@ EvIndex EvSet::draw(Plane& plane, EvIndex avoid) {
 }
 
 EvIndex EvSet::next_control(PortMask room) {
-  const size_t count = planes_.size();
-  for (size_t step = 0, at = control_turn_; step < count; ++step, at = after(at, count)) {
-    const Plane& plane = planes_[at];
-    if (!plane.usable(room)) continue;
-    control_turn_ = after(at, count);
-    const auto length = static_cast<uint16_t>(plane.rotation_end - plane.begin);
-    const uint32_t start = random_.below(length);
-    EvIndex kept = kNoEv;
-    for (uint32_t i = 0; i < length; ++i) {
-      const EvIndex index = order_[plane.begin + (start + i) % length];
-      if (evs_[index].state == EvState::kGood) return index;
-      if (evs_[index].state == EvState::kAssumedBad) kept = index;
-    }
-    return kept;
+  uint32_t usable = 0;
+  for (size_t i = 0; i < planes_.size(); ++i)
+    if (planes_[i].usable(room)) usable |= 1u << i;
+  if (usable == 0) return kNoEv;
+  const Plane& plane = planes_[control_turns_.next(usable) - 1u];
+  const auto length = static_cast<uint16_t>(plane.rotation_end - plane.begin);
+  const uint32_t start = random_.below(length);
+  EvIndex kept = kNoEv;
+  for (uint32_t i = 0; i < length; ++i) {
+    const EvIndex index = order_[plane.begin + (start + i) % length];
+    if (evs_[index].state == EvState::kGood) return index;
+    if (evs_[index].state == EvState::kAssumedBad) kept = index;
   }
-  return kNoEv;
+  return kept;
 }
 
 EvIndex EvSet::any_on(PortId port) {

@@ -55,7 +55,7 @@ EvSet::EvSet(std::shared_ptr<const Profile> profile, const EvSetConfig& config, 
     }
   }
   turn_ = static_cast<uint8_t>(random_.below(static_cast<uint32_t>(planes)));
-  control_turn_ = turn_;
+  control_turns_ = Turns(turn_);
   settle(planes_.front());  // equal shares, rounded down, may be fewer than the floor
 }
 

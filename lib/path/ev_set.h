@@ -25,6 +25,7 @@
 #include "base/types.h"
 #include "path/ev_state.h"
 #include "path/profile.h"
+#include "path/turns.h"
 #include "wire/packet.h"
 
 namespace softmrc::path {
@@ -190,7 +191,8 @@ class EvSet {
   Random random_;
   uint32_t min_active_;
   uint8_t probe_successes_;
-  uint8_t turn_ = 0, control_turn_ = 0;        // planes_ index whose turn is next
+  uint8_t turn_ = 0;                           // planes_ index whose turn is next
+  Turns control_turns_;                        // planes_ index + 1
   std::array<uint8_t, kMaxPorts> plane_at_{};  // port - 1 -> planes_ index
 };
 static_assert(sizeof(EvSet) <= 192, "per-QP EV state must stay small");

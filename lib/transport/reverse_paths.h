@@ -43,7 +43,7 @@ class ReversePaths {
   // Planes on which probe after probe found no way: used only if no other is left. [D]
   path::PortMask doubtful() const { return doubtful_; }
   // Planes of `ports`, which is not empty, take turns.
-  PortId next(path::PortMask ports) { return turn(control_turn_, ports); }
+  PortId next(path::PortMask ports) { return PortId(control_turns_.next(ports)); }
   // The plane's EV that is known to work; nullptr: none is.
   const path::Entry* entry(PortId port) const {
     const Plane& at = planes_[port.value() - 1u];
@@ -70,7 +70,8 @@ class ReversePaths {
   path::PortMask doubtful_ = 0;
   Time next_probe_ = kLongAgo;
   Duration srtt_, base_rtt_;
-  uint8_t probe_turn_ = 0, control_turn_ = 0;
+  uint8_t probe_turn_ = 0;
+  path::Turns control_turns_;
 };
 
 }  // namespace softmrc::transport
