@@ -36,10 +36,12 @@ sent=$(grep -cE '^(198|200) ' "$run/packets")
 check 'data packets captured as counted' \
   "$sent == $(get client /local/transport/data_sent) + $(get client /local/transport/data_resent)"
 
-# What came back: SACK (0xDC) and ACK (0xD1) only, to our QPN.
+# What came back: SACK (0xDC) and ACK (0xD1) only, to our QPN; and, to QPN 2, the server's probes of
+# reverse paths (0xD8) with our answers (0xD9).
 awk -v own="$own_qpn" -v peer="$peer_qpn" '
   $1 == 198 || $1 == 200 { next }
   $1 == 222 && $3 == peer { next }  # our own reliability probes
+  ($1 == 216 || $1 == 217) && $3 == 2 { next }
   ($1 == 220 || $1 == 209) && $3 == own { back[$1]++; next }
   { print "unexpected packet: " $0; bad = 1 }
   END { exit bad || !back[220] || !back[209] }' "$run/packets" || fail 'acknowledgements'
