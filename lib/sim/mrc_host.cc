@@ -11,7 +11,6 @@ namespace softmrc::sim {
 
 namespace {
 
-constexpr uint32_t kFirstQpn = 16;                                        // 0..15 are reserved
 constexpr uint32_t kQpnGeneration = 1u << 16, kQpnMask = (1u << 24) - 1;  // the slot lies below
 constexpr unsigned kRegionShift = 40;
 
@@ -30,17 +29,10 @@ void gather(const transport::TxPacket& tx, Packet& packet) {
 }  // namespace
 
 MrcHost::MrcHost(const Context& context, HostId id, std::span<const HostId> peers, uint64_t seed)
-    : context_(context),
-      id_(id),
-      ports_(context.fabric.host_ports(id)),
+    : Host(context, id),
+      context_(context),
       router_(context.fabric.node_config(id, peers), context.profile.evs),
-      core_(context.profile.core, router_, *this, *this, seed),
-      wake_(this) {
-  context.fabric.attach(id, this);
-  for (Port& port : ports_) port.report_each();
-}
-
-MrcHost::~MrcHost() { context_.world.events.cancel(wake_); }
+      core_(context.profile.core, router_, *this, *this, seed) {}
 
 // ---- channels ----
 
@@ -170,17 +162,6 @@ bool MrcHost::post(uint32_t channel, const Message& message) {
 
 // ---- packets in ----
 
-void MrcHost::receive(Packet* packet, uint32_t port) {
-  if (stalled_) {
-    backlog_->emplace_back(packet, port);
-    return;
-  }
-  const wire::Outcome outcome = take_in(*packet, port);
-  context_.world.note(wire::name(outcome), *packet);
-  context_.world.packets.give_back(packet);
-  finish_input();
-}
-
 wire::Outcome MrcHost::take_in(const Packet& in, uint32_t port) {
   const FabricConfig& fabric = context_.fabric.config();
   const PortId at(static_cast<uint8_t>(port + 1));
@@ -216,7 +197,7 @@ wire::Outcome MrcHost::take_in(const Packet& in, uint32_t port) {
   return core_.receive(context_.world.now(), at, packet, frame);
 }
 
-void MrcHost::finish_input() {
+void MrcHost::after_input() {
   core_.end_of_burst(context_.world.now());
   service();
 }
@@ -235,21 +216,18 @@ bool MrcHost::place(const void* /*protection_domain*/, uint32_t rkey, uint64_t v
 // ---- packets out ----
 
 void MrcHost::service() {
-  if (stalled_) return;
+  if (stalled()) return;
   World& world = context_.world;
   const Time now = world.now();
-  std::array<uint16_t, kMaxPorts> room{};
+  std::array<uint16_t, kMaxPorts> free{};
   const std::span<transport::TxPacket> batch = context_.batch;
   for (const Qpn qpn : rung_) core_.doorbell(now, qpn);
   rung_.clear();
   release_held(now);
   while (core_.wants_to_send() || core_.next_deadline() <= now) {
-    for (size_t i = 0; i < ports_.size(); ++i) {
-      const uint32_t taken = ports_[i].waiting() + (ports_[i].sending(now) ? 1 : 0);
-      const uint32_t depth = context_.profile.port_depth;
-      room[i] = static_cast<uint16_t>(taken < depth ? depth - taken : 0);
-    }
-    const size_t count = core_.poll(now, std::span(room.data(), ports_.size()), batch);
+    for (uint32_t plane = 0; plane < ports_.size(); ++plane)
+      free[plane] = static_cast<uint16_t>(room(plane, context_.profile.port_depth));
+    const size_t count = core_.poll(now, std::span(free.data(), ports_.size()), batch);
     for (size_t i = 0; i < count; ++i) launch(batch[i]);
     if (count < batch.size()) break;
   }
@@ -264,14 +242,6 @@ void MrcHost::release_held(Time now) {
     held_.pop_front();
     core_.released(now, token);
   }
-}
-
-void MrcHost::wake_by(Time at) {
-  if (wake_.scheduled()) {
-    if (wake_.at <= at) return;  // an early wake-up only asks again
-    context_.world.events.cancel(wake_);
-  }
-  context_.world.events.schedule(wake_, at);
 }
 
 void MrcHost::launch(const transport::TxPacket& tx) {
@@ -306,26 +276,9 @@ void MrcHost::port_free(Port& /*port*/) { service(); }
 
 void MrcHost::wake(Time /*now*/) { service(); }
 
-void MrcHost::set_port(uint32_t plane, bool up) {
-  uint32_t& faults = ports_down_[plane];
-  faults = up ? std::max(faults, 1u) - 1 : faults + 1;
-  core_.port_state(context_.world.now(), PortId(static_cast<uint8_t>(plane + 1)), faults == 0);
+void MrcHost::port_changed(uint32_t plane, bool up) {
+  core_.port_state(context_.world.now(), PortId(static_cast<uint8_t>(plane + 1)), up);
   service();
-}
-
-void MrcHost::stall(bool stalled) {
-  if (stalled == stalled_) return;
-  stalled_ = stalled;
-  if (stalled) {
-    backlog_ = std::make_unique<std::deque<std::pair<Packet*, uint32_t>>>();
-    return;
-  }
-  const auto waiting = std::move(backlog_);
-  for (const auto& [packet, port] : *waiting) {
-    context_.world.note(wire::name(take_in(*packet, port)), *packet);
-    context_.world.packets.give_back(packet);
-  }
-  finish_input();
 }
 
 EndpointCounters MrcHost::counters() const {

@@ -3,15 +3,13 @@
 // carries a channel, or two of opposite directions.
 #pragma once
 
-#include <array>
 #include <deque>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "path/router.h"
-#include "sim/endpoint.h"
-#include "sim/fabric.h"
+#include "sim/host.h"
 #include "transport/core.h"
 
 namespace softmrc::sim {
@@ -27,19 +25,14 @@ struct MrcHostProfile {
   Duration hold{};  // a NIC keeps a packet's buffers for as long, as one that reads them late would
 };
 
-class MrcHost final : public Endpoint, transport::Memory, transport::Events {
+class MrcHost final : public Host, transport::Memory, transport::Events {
  public:
-  struct Context {
-    World& world;
-    Fabric& fabric;
-    std::vector<Channel>& channels;
-    Traffic& traffic;
+  struct Context : HostContext {
     const MrcHostProfile& profile;
     std::span<transport::TxPacket> batch;  // scratch that all hosts share
   };
   // `peers`: every host it will have a channel with.
   MrcHost(const Context& context, HostId id, std::span<const HostId> peers, uint64_t seed);
-  ~MrcHost() override;
 
   // This host's end of a channel, or of two of opposite directions: a QP, in RESET. Both ends are
   // made, then connected to each other's QPN. `attributes` but for addresses and that QPN.
@@ -47,11 +40,8 @@ class MrcHost final : public Endpoint, transport::Memory, transport::Events {
   void connect_end(uint32_t channel, Qpn peer, transport::QpAttributes attributes);
 
   bool post(uint32_t channel, const Message& message) override;
-  void receive(Packet* packet, uint32_t port) override;
   void port_free(Port& port) override;
   void wake(Time now) override;
-  void set_port(uint32_t plane, bool up) override;
-  void stall(bool stalled) override;
   EndpointCounters counters() const override;
 
   const transport::Core& core() const { return core_; }
@@ -95,26 +85,21 @@ class MrcHost final : public Endpoint, transport::Memory, transport::Events {
   void carry(End& end, std::span<const uint32_t> channels);
   void post_receives(End& end);
   void release_held(Time now);
-  wire::Outcome take_in(const Packet& packet, uint32_t port);
-  void finish_input();
+  wire::Outcome take_in(const Packet& packet, uint32_t port) override;
+  void after_input() override;
+  void port_changed(uint32_t plane, bool up) override;
+  void resume() override { after_input(); }
   void service();
-  void wake_by(Time at);
   void launch(const transport::TxPacket& tx);
 
   Context context_;
-  HostId id_;
-  bool stalled_ = false;
-  std::array<uint32_t, kMaxPorts> ports_down_{};  // faults that its NIC sees, per plane
-  std::span<Port> ports_;
   path::Router router_;
   transport::Core core_;
-  HostWake wake_;
   std::vector<std::unique_ptr<End>> ends_;
   std::vector<Qpn> free_qpns_;  // for the next QPs, in slots of those that are gone
   uint32_t slots_ = 0;          // that were ever used
   std::vector<Qpn> rung_;       // posted to since the core was last served
-  std::deque<std::pair<Time, transport::Token>> held_;                 // until when, in order
-  std::unique_ptr<std::deque<std::pair<Packet*, uint32_t>>> backlog_;  // while stalled
+  std::deque<std::pair<Time, transport::Token>> held_;  // until when, in order
 };
 
 }  // namespace softmrc::sim

@@ -7,24 +7,8 @@
 
 namespace softmrc::sim {
 
-namespace {
-
-constexpr uint32_t kFirstQpn = 16;  // 0..15 are reserved
-
-}  // namespace
-
 PlainHost::PlainHost(const Context& context, HostId id, uint64_t seed)
-    : random_(seed),
-      context_(context),
-      id_(id),
-      ports_(context.fabric.host_ports(id)),
-      down_(ports_.size()),
-      wake_(this) {
-  context.fabric.attach(id, this);
-  for (Port& port : ports_) port.report_each();
-}
-
-PlainHost::~PlainHost() { context_.world.events.cancel(wake_); }
+    : Host(context, id), random_(seed), context_(context) {}
 
 // ---- channels ----
 
@@ -77,17 +61,7 @@ void PlainHost::fail(End& end, transport::RequestStatus cause) {
 
 // ---- packets in ----
 
-void PlainHost::receive(Packet* packet, uint32_t /*port*/) {
-  if (stalled_) {
-    backlog_.push_back(packet);
-    return;
-  }
-  context_.world.note(wire::name(take_in(*packet)), *packet);
-  context_.world.packets.give_back(packet);
-  transmit();
-}
-
-wire::Outcome PlainHost::take_in(const Packet& in) {
+wire::Outcome PlainHost::take_in(const Packet& in, uint32_t /*port*/) {
   const auto drop = [this](wire::Outcome outcome) {
     ++counters_.drops;
     return outcome;
@@ -197,11 +171,6 @@ uint32_t PlainHost::usable_plane(uint32_t pick) const {
     if (usable(plane) && left-- == 0) return plane;
 }
 
-bool PlainHost::has_room(uint32_t plane) const {
-  const Port& port = ports_[plane];
-  return port.waiting() + (port.sending(now()) ? 1 : 0) < profile().port_depth;
-}
-
 bool PlainHost::any_room() const {
   for (uint32_t plane = 0; plane < planes(); ++plane)
     if (usable(plane) && has_room(plane)) return true;
@@ -209,39 +178,16 @@ bool PlainHost::any_room() const {
 }
 
 void PlainHost::port_free(Port& /*port*/) {
-  if (!stalled_) transmit();
+  if (!stalled()) transmit();
 }
 
 void PlainHost::wake(Time /*now*/) {
-  if (stalled_) return;
+  if (stalled()) return;
   expire();
   transmit();
 }
 
-void PlainHost::wake_by(Time at) {
-  if (wake_.scheduled()) {
-    if (wake_.at <= at) return;  // an early wake-up only asks again
-    context_.world.events.cancel(wake_);
-  }
-  context_.world.events.schedule(wake_, at);
-}
-
-void PlainHost::set_port(uint32_t plane, bool up) {
-  down_[plane] = up ? std::max(down_[plane], 1u) - 1 : down_[plane] + 1;
-  wake_by(now());
-}
-
-void PlainHost::stall(bool stalled) {
-  stalled_ = stalled;
-  if (stalled) return;
-  std::deque<Packet*> waiting;
-  waiting.swap(backlog_);
-  for (Packet* packet : waiting) {
-    context_.world.note(wire::name(take_in(*packet)), *packet);
-    context_.world.packets.give_back(packet);
-  }
-  wake_by(now());
-}
+void PlainHost::port_changed(uint32_t /*plane*/, bool /*up*/) { wake_by(now()); }
 
 EndpointCounters PlainHost::counters() const {
   EndpointCounters sum = counters_;

@@ -7,17 +7,13 @@
 // piece, receives never run out, and a Notice tells neither length nor solicited.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "base/random.h"
-#include "sim/endpoint.h"
-#include "sim/fabric.h"
+#include "sim/host.h"
 #include "sim/message_queue.h"
-#include "wire/outcome.h"
 
 namespace softmrc::sim {
 
@@ -30,28 +26,20 @@ struct PlainProfile {
   uint32_t retries = 14;  // of one packet, by timeout; then its QP fails
 };
 
-class PlainHost : public Endpoint {
+class PlainHost : public Host {
  public:
-  struct Context {
-    World& world;
-    Fabric& fabric;
-    std::vector<Channel>& channels;
-    Traffic& traffic;
+  struct Context : HostContext {
     const PlainProfile& profile;
   };
   PlainHost(const Context& context, HostId id, uint64_t seed);
-  ~PlainHost() override;
 
   // This host's end of a channel; both ends are made, then connected to each other's QPN.
   Qpn make_end(uint32_t channel);
   void connect_end(uint32_t channel, Qpn peer, Psn first_psn);
 
   bool post(uint32_t channel, const Message& message) final;
-  void receive(Packet* packet, uint32_t port) final;
   void port_free(Port& port) final;
   void wake(Time now) final;
-  void set_port(uint32_t plane, bool up) final;
-  void stall(bool stalled) final;
   EndpointCounters counters() const final;
 
  protected:
@@ -90,13 +78,11 @@ class PlainHost : public Endpoint {
   uint64_t line_mbps() const { return context_.fabric.config().link_mbps; }  // of a port
   uint32_t full_packet() const;  // nominal bytes, as congestion control counts
   size_t planes() const { return ports_.size(); }
-  bool usable(uint32_t plane) const { return down_[plane] == 0; }
   // A usable plane that `pick` stands for; planes() if none is usable.
   uint32_t usable_plane(uint32_t pick) const;
-  bool has_room(uint32_t plane) const;
+  bool has_room(uint32_t plane) const { return room(plane, profile().port_depth) > 0; }
   bool any_room() const;
   const std::vector<std::unique_ptr<End>>& ends() const { return ends_; }
-  void wake_by(Time at);
   // The data packet of that number; returns its size on the wire.
   uint32_t send_data(End& end, uint64_t number, uint32_t plane, Ev ev, uint8_t dscp, bool rtx,
                      bool ack_request);
@@ -112,19 +98,16 @@ class PlainHost : public Endpoint {
   EndpointCounters counters_;
 
  private:
-  wire::Outcome take_in(const Packet& packet);
+  wire::Outcome take_in(const Packet& packet, uint32_t port) final;
+  void after_input() final { transmit(); }
+  void port_changed(uint32_t plane, bool up) final;
+  void resume() final { wake_by(now()); }
   void launch(End& end, uint32_t plane, Ev ev, uint8_t dscp, wire::Ecn ecn,
               const wire::TransportHeaders& headers, std::span<const uint8_t> payload);
   End* end_of(uint32_t channel) const;
 
   Context context_;
-  HostId id_;
-  bool stalled_ = false;
-  std::span<Port> ports_;
-  std::vector<uint32_t> down_;  // faults that its NIC sees, per plane
-  HostWake wake_;
   std::vector<std::unique_ptr<End>> ends_;
-  std::deque<Packet*> backlog_;  // while stalled
 };
 
 }  // namespace softmrc::sim

@@ -13,7 +13,6 @@ namespace {
 
 constexpr size_t kBatch = 32;
 constexpr uint64_t kProgressEvents = 1 << 20;
-constexpr uint32_t kMprUnit = 128;  // packets
 
 using MakeController = std::function<std::unique_ptr<cc::Controller>(const cc::DestinationTraits&)>;
 
@@ -163,7 +162,7 @@ void Simulation::make_plain_hosts() {
   roce.window = std::max(static_cast<uint32_t>(t.window_bdp * bdp / t.path_mtu), 1u);
   roce.dcqcn = t.congestion_control == CongestionControl::kDcqcn;
   SprayOptions spray;
-  spray.window = t.mpr * kMprUnit;
+  spray.window = t.mpr * transport::kMprUnit;
   if (t.kind == TransportKind::kSpray) spray.make_controller = controller_maker(scenario_);
 
   const PlainHost::Context context{world_, *fabric_, channels_, *workload_, plain_profile_};
