@@ -83,8 +83,9 @@ using Qpn = Identifier<struct QpnTag, uint32_t>;     // queue pair number, 24 bi
 using Ev = Identifier<struct EvTag, uint32_t>;       // wire entropy value, 32 bits
 using PortId = Identifier<struct PortTag, uint8_t>;  // port = plane, numbered from 1; 0 = none
 
-inline constexpr Qpn kEndpointQpn{0x2};  // destination of endpoint operations
-inline constexpr size_t kMaxPorts = 16;  // planes per node this build supports
+inline constexpr Qpn kEndpointQpn{0x2};    // destination of endpoint operations
+inline constexpr uint32_t kFirstQpn = 16;  // of QPs: 0..15 are reserved
+inline constexpr size_t kMaxPorts = 16;    // planes per node this build supports
 
 }  // namespace softmrc
 

@@ -12,8 +12,6 @@
 
 namespace softmrc::sim {
 
-inline constexpr uint32_t kFirstQpn = 16;  // 0..15 are reserved
-
 struct HostContext {
   World& world;
   Fabric& fabric;

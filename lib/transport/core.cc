@@ -12,7 +12,6 @@ using wire::Outcome;
 
 namespace {
 
-constexpr uint32_t kFirstQpSlot = 16;  // QPNs 0..15 are reserved (2: endpoint operations)
 constexpr uint32_t kQpSlots = 1 << 16;
 constexpr int kFarLaterRtts = 8;  // a path this much slower than the others is bad [D]
 constexpr Duration kNakInterval = std::chrono::microseconds(100);
@@ -61,7 +60,7 @@ size_t Core::qp_count() const {
 
 Qp* Core::create_qp(const QpInit& init) {
   const uint32_t index = slot_of(init.qpn);
-  if (index < kFirstQpSlot || slot(init.qpn) != nullptr) return nullptr;
+  if (index < kFirstQpn || slot(init.qpn) != nullptr) return nullptr;
   if (std::ranges::find(ghosts_, init.qpn, &Ghost::qpn) != ghosts_.end()) return nullptr;
   if (index >= qps_.size()) {
     qps_.resize(index + 1);

@@ -31,7 +31,6 @@ constexpr Duration kTimeoutUnit = std::chrono::nanoseconds(1024);
 constexpr uint8_t kMaxTimeout = 24;
 constexpr uint8_t kRetryForEver = 25;
 constexpr uint32_t kMaxReorderSteps = 64;
-constexpr int32_t kBitmapBits = 64;
 // Losses that a grown window lasts, as in RFC 8985. Fewer, and the window oscillates about what the
 // network needs: one resend in vain for every so many losses. Suspects that arrive in time prove
 // nothing here: under full load nearly every packet of a sprayed flow is one, and a window that
@@ -89,26 +88,25 @@ void Requestor::detect_losses(Time now, const wire::SackHeader& sack, Psn bitmap
     const Psn psn = bitmap_first + __builtin_ctzll(holes);
     if (psn < una_) continue;
     if (psn >= next_psn_) break;
-    PacketRecord& rec = record(psn);
-    if (rec.arrived || rec.resend_queued) continue;
-    if (overtaken_on_ev(rec) || look_missing(now, psn)) declare_hole(now, psn, env);
+    if (record(psn).awaited() && is_missing(now, psn)) declare_hole(now, psn, env);
   }
   // All that has arrived is in the bitmap: then what lies beyond is missing just as well. Else the
   // rest of a window that was lost as a whole would count as in flight for ever, and congestion
   // control might let nothing out whose arrival moves the bitmap on.
   if (std::popcount(sack.bitmap) != sack.ooo_count) return;
-  for (Psn psn = std::max(bitmap_first + kBitmapBits, una_); psn < next_psn_; ++psn) {
-    PacketRecord& rec = record(psn);
-    if (rec.arrived || rec.resend_queued) continue;
+  for (Psn psn = std::max(bitmap_first + wire::kSackBitmapBits, una_); psn < next_psn_; ++psn) {
+    const PacketRecord& rec = record(psn);
+    if (!rec.awaited()) continue;
     // First transmissions leave in PSN order: nothing sent later than this one has arrived.
     if (rec.transmissions == 1 && rec.sent_at >= newest_arrival_) break;
-    if (overtaken_on_ev(rec) || look_missing(now, psn)) declare_hole(now, psn, env);
+    if (is_missing(now, psn)) declare_hole(now, psn, env);
   }
 }
 
-// A SACK shows the packet missing. True: for long enough. Else its window runs.
-bool Requestor::look_missing(Time now, Psn psn) {
+// A SACK shows the packet missing. True: so it is. Else, if it is suspect, its window runs.
+bool Requestor::is_missing(Time now, Psn psn) {
   PacketRecord& rec = record(psn);
+  if (overtaken_on_ev(rec)) return true;
   if (newest_arrival_ <= rec.sent_at) return false;  // nothing sent later has arrived
   if (rec.suspected_at == kLongAgo) {
     rec.suspected_at = now;
@@ -137,7 +135,7 @@ void Requestor::check_overdue(Time now, RequestorEnvironment env) {
   const Psn last = newest_suspect_;
   for (Psn psn = una_; psn <= last && psn < next_psn_; ++psn) {
     const PacketRecord& rec = record(psn);
-    if (rec.arrived || rec.resend_queued || rec.suspected_at == kLongAgo) continue;
+    if (!rec.awaited() || rec.suspected_at == kLongAgo) continue;
     const Time due = rec.suspected_at + patience();
     if (now >= due)
       declare_hole(now, psn, env);
@@ -265,7 +263,7 @@ void Requestor::check_timeouts(Time now, RequestorEnvironment env) {
 void Requestor::write_off_silent(Time now, RequestorEnvironment env) {
   for (Psn psn = una_; psn < next_psn_; ++psn) {
     PacketRecord& rec = record(psn);
-    if (rec.arrived || rec.resend_queued || rec.written_off) continue;
+    if (!rec.awaited() || rec.written_off) continue;
     if (now - rec.sent_at < timeout_after(0)) continue;
     rec.written_off = true;
     ++written_off_;
@@ -325,7 +323,7 @@ Outcome Requestor::on_nack(Time now, const wire::Packet& packet, RequestorEnviro
   const auto reason = static_cast<NackReason>(nack.reason);
   if (nack.psn < una_ || nack.psn >= next_psn_) return Outcome::drop_stale;
   PacketRecord& rec = record(nack.psn);
-  if (rec.arrived || rec.resend_queued) return Outcome::drop_stale;
+  if (!rec.awaited()) return Outcome::drop_stale;
   if (!ev_matches(env, rec.ev, nack.entropy)) return Outcome::drop_stale;
   Trigger trigger{nack.entropy, nack.tx_timestamp, packet.transport.bth.rtx, nack.psn};
   if (trigger.timestamp != 0 && now - rec.sent_at <= kTimestampTrusted &&

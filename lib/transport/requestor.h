@@ -54,6 +54,9 @@ struct PacketRecord {
   uint16_t epoch = 0;
   path::EvIndex blamed = path::kNoEv;  // retired for the loss of an earlier transmission
   Time suspected_at = kLongAgo;        // when a SACK first showed it missing behind a later packet
+
+  // Its last transmission is neither known to have arrived nor called lost.
+  bool awaited() const { return !arrived && !resend_queued; }
 };
 static_assert(sizeof(PacketRecord) == 40, "one record per packet in the window");
 
@@ -185,7 +188,7 @@ class Requestor {
   bool overtaken_on_ev(const PacketRecord& rec) const;
   void detect_losses(Time now, const wire::SackHeader& sack, Psn bitmap_first,
                      RequestorEnvironment env);
-  bool look_missing(Time now, Psn psn);
+  bool is_missing(Time now, Psn psn);
   void check_overdue(Time now, RequestorEnvironment env);
   bool peer_answers(Time now) const;
   void declare_hole(Time now, Psn psn, RequestorEnvironment env);

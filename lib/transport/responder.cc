@@ -26,7 +26,6 @@ enum : uint8_t {
 // A packet counts as at least this much towards the SACK threshold, so that small packets are
 // acknowledged often enough too.
 constexpr uint32_t kMinSackBytes = 1024;
-constexpr int32_t kBitmapBits = 64;
 // While a hole is open the requestor waits for news of each packet that a SACK has shown missing.
 // In the midst of traffic the next SACKs bring it; when data stops coming, every window of the
 // bitmap is shown once more, this part of the reorder window apart. [D]
@@ -294,18 +293,18 @@ uint32_t Responder::rcvd_bytes_units() const {
 }
 
 int32_t Responder::bitmap_windows() const {
-  return std::max((highest_ - cack_ + kBitmapBits - 1) / kBitmapBits, 1);
+  return std::max((highest_ - cack_ + wire::kSackBitmapBits - 1) / wire::kSackBitmapBits, 1);
 }
 
 void Responder::fill_bitmap(wire::SackHeader& sack) {
   const int32_t span = highest_ - cack_;
   int32_t offset = 1;
-  if (span > kBitmapBits) {
+  if (span > wire::kSackBitmapBits) {
     // More in doubt than one bitmap shows: successive SACKs rotate over [cack + 1, highest], the
     // last window ending at the newest PSN.
     const auto windows = static_cast<uint32_t>(bitmap_windows());
     const auto shown = static_cast<int32_t>(rotation_++ % windows);
-    offset = std::min(1 + shown * kBitmapBits, span - kBitmapBits + 1);
+    offset = std::min(1 + shown * wire::kSackBitmapBits, span - wire::kSackBitmapBits + 1);
   }
   sack.sack_offset = static_cast<int16_t>(offset);
   if (ring_.slots() != 0) sack.bitmap = ring_.bits(cack_ + offset);

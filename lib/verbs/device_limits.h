@@ -8,9 +8,8 @@
 
 namespace softmrc::verbs {
 
-inline constexpr uint32_t kFirstQpSlot = 16;  // QPNs 0..15 are reserved
 inline constexpr uint32_t kQpSlots = 1u << 16;
-inline constexpr uint32_t kMaxQp = kQpSlots - kFirstQpSlot;
+inline constexpr uint32_t kMaxQp = kQpSlots - kFirstQpn;
 inline constexpr uint32_t kMaxWr = 1u << 15;
 inline constexpr uint32_t kMaxSge = transport::kMaxSge;
 inline constexpr uint32_t kMaxInline = 1024;

@@ -60,7 +60,7 @@ Device::Device(DeviceEntry& entry, const OpenOptions& options)
       bounds_(bounds_from(entry.config)),
       // Keys are to be hard to guess, whatever seed an experiment repeats its packets with.
       regions_(system_seed()),
-      qpns_(kFirstQpSlot, kQpSlots, options.seed ? options.seed : system_seed()) {
+      qpns_(kFirstQpn, kQpSlots, options.seed ? options.seed : system_seed()) {
   dataplane::NodeOptions node_options;
   node_options.pcap_file = options.pcap_file;
   node_options.seed = options.seed ? options.seed : system_seed();

@@ -145,6 +145,8 @@ struct AckHeader {
 
 enum class PathMark : uint8_t { kNone = 0, kSkipOnce = 1, kAlwaysSkip = 2, kReserved = 3 };
 
+inline constexpr int32_t kSackBitmapBits = 64;
+
 // SETH + CC_STATE. BTH.PSN equals cack_psn.
 struct SackHeader {
   PathMark mark = PathMark::kNone;

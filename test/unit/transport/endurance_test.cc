@@ -92,6 +92,16 @@ void reconnect(Pair& pair, int end, Psn first) {
     REQUIRE(pair.end(end).core->modify_qp(pair.now, pair.end(end).qp, to, attributes, nullptr));
 }
 
+// Four writes of `data` in each direction, which are under way afterwards.
+void write_both_ways(Pair& pair, const std::vector<uint8_t>& data) {
+  const auto size = static_cast<uint32_t>(data.size());
+  for (uint64_t i = 0; i < 4; ++i)
+    for (int end : {0, 1}) pair.end(end).write(i, data.data(), size, kBase, kKey);
+  pair.ring(0);
+  pair.ring(1);
+  pair.run_for(20us);
+}
+
 }  // namespace
 
 TEST_CASE("message sequence numbers wrap, both kinds") {
@@ -158,11 +168,7 @@ TEST_CASE("a QP destroyed with traffic in flight leaves no trace") {
   options.attributes.retry_exponential = 1;
   Pair pair(options);
   const auto data = pattern(1 << 20);
-  for (uint64_t i = 0; i < 4; ++i)
-    for (int end : {0, 1}) pair.end(end).write(i, data.data(), 1 << 20, kBase, kKey);
-  pair.ring(0);
-  pair.ring(1);
-  pair.run_for(20us);
+  write_both_ways(pair, data);
   Endpoint& gone = pair.end(victim);
   Endpoint& left = pair.end(1 - victim);
   const size_t reported = gone.events.sends.size();
@@ -185,11 +191,7 @@ TEST_CASE("a QP that errs with traffic in flight flushes, and its peer learns by
   options.attributes.retry_exponential = 1;
   Pair pair(options);
   const auto data = pattern(1 << 20);
-  for (uint64_t i = 0; i < 4; ++i)
-    for (int end : {0, 1}) pair.end(end).write(i, data.data(), 1 << 20, kBase, kKey);
-  pair.ring(0);
-  pair.ring(1);
-  pair.run_for(20us);
+  write_both_ways(pair, data);
   REQUIRE(pair.b().core->modify_qp(pair.now, pair.b().qp, QpState::kError, {}, nullptr));
   CHECK(pair.b().events.sends.size() == 4);
   CHECK(pair.b().events.sends.back().status == RequestStatus::kFlushed);
