@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 
 #include "base/types.h"
@@ -57,5 +59,7 @@ class Controller {
  protected:
   int64_t inflight_ = 0;  // on_sack, on_nack and on_loss take out what they report
 };
+
+using MakeController = std::function<std::unique_ptr<Controller>(const DestinationTraits&)>;
 
 }  // namespace softmrc::cc

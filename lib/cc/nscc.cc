@@ -75,6 +75,17 @@ std::optional<NsccParameters> resolve(const NsccConfig& config, const NsccLink& 
   return p;
 }
 
+MakeController nscc_maker(const NsccConfig& config, const NsccLink& link, std::string* why) {
+  if (!resolve(config, link, why)) return nullptr;
+  return [config, link](const DestinationTraits& destination) {
+    NsccLink to = link;
+    to.path_mtu = destination.path_mtu;
+    to.full_packet = destination.full_packet;
+    to.trimming = destination.trimming;
+    return std::make_unique<Nscc>(resolve(config, to, nullptr).value());
+  };
+}
+
 Nscc::Nscc(const NsccParameters& parameters)
     : p_(parameters),
       cwnd_(parameters.max_cwnd),

@@ -55,6 +55,11 @@ struct NsccParameters {
 std::optional<NsccParameters> resolve(const NsccConfig& config, const NsccLink& link,
                                       std::string* why);
 
+// Makes NSCC for the destinations of one link: what `link` says of MTU and trimming is replaced by
+// what each destination is. `link` has the largest MTU of them: values that it allows, all do. An
+// empty function and `why`: the value that cannot be.
+MakeController nscc_maker(const NsccConfig& config, const NsccLink& link, std::string* why);
+
 class Nscc final : public Controller {
  public:
   explicit Nscc(const NsccParameters& parameters);

@@ -38,27 +38,17 @@ using std::chrono::milliseconds;
 // Controllers with the algorithm's defaults for this node's ports. [D] Where the peer answers trims
 // with NACKs the network is taken to trim: nothing else says whether it does. Throws NodeError if
 // the ports give no window at all.
-using MakeController = std::function<std::unique_ptr<cc::Controller>(const cc::DestinationTraits&)>;
-MakeController nscc_for(const config::NodeConfig& config, const transport::CoreConfig& core) {
+cc::MakeController nscc_for(const config::NodeConfig& config, const transport::CoreConfig& core) {
   cc::NsccLink link;
   link.rate_mbps = core.rate_mbps;
   link.base_rtt = core.base_rtt;
+  link.path_mtu = config.transport.path_mtu;
+  link.full_packet = transport::full_packet_size(link.path_mtu);
   link.sack_threshold = core.sack_threshold;
-  const auto resolved = [link](const cc::DestinationTraits& traits, std::string* why) {
-    cc::NsccLink to = link;
-    to.path_mtu = traits.path_mtu;
-    to.full_packet = traits.full_packet;
-    to.trimming = traits.trimming;
-    return cc::resolve({}, to, why);
-  };
   std::string why;
-  const uint32_t mtu = config.transport.path_mtu;
-  if (!resolved({mtu, transport::full_packet_size(mtu), false}, &why))
-    throw NodeError("congestion control: " + why);
-  // What a destination adds (its MTU, whether it trims) makes no set of defaults impossible.
-  return [resolved](const cc::DestinationTraits& traits) {
-    return std::make_unique<cc::Nscc>(resolved(traits, nullptr).value());
-  };
+  cc::MakeController make = cc::nscc_maker({}, link, &why);
+  if (!make) throw NodeError("congestion control: " + why);
+  return make;
 }
 
 // Of the first worker; the others' differ in their number.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/wire_mode.h"
+#include "transport/requestor.h"
 #include "wire/codec.h"
 
 namespace softmrc::sim {
@@ -169,6 +170,11 @@ uint32_t PlainHost::usable_plane(uint32_t pick) const {
   uint32_t left = pick % count, plane = 0;
   for (;; ++plane)
     if (usable(plane) && left-- == 0) return plane;
+}
+
+cc::DestinationTraits PlainHost::traits() const {
+  const uint32_t mtu = profile().path_mtu;
+  return {mtu, transport::full_packet_size(mtu), context_.fabric.config().trimming};
 }
 
 bool PlainHost::any_room() const {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "cc/controller.h"
 #include "sim/host.h"
 #include "sim/message_queue.h"
 
@@ -76,7 +77,8 @@ class PlainHost : public Host {
   const PlainProfile& profile() const { return context_.profile; }
   const wire::TrafficClasses& classes() const { return context_.fabric.config().classes; }
   uint64_t line_mbps() const { return context_.fabric.config().link_mbps; }  // of a port
-  uint32_t full_packet() const;  // nominal bytes, as congestion control counts
+  uint32_t full_packet() const;          // nominal bytes, as congestion control counts
+  cc::DestinationTraits traits() const;  // as MRC's controllers are told, to compare with
   size_t planes() const { return ports_.size(); }
   // A usable plane that `pick` stands for; planes() if none is usable.
   uint32_t usable_plane(uint32_t pick) const;

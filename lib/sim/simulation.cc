@@ -14,9 +14,7 @@ namespace {
 constexpr size_t kBatch = 32;
 constexpr uint64_t kProgressEvents = 1 << 20;
 
-using MakeController = std::function<std::unique_ptr<cc::Controller>(const cc::DestinationTraits&)>;
-
-MakeController controller_maker(const Scenario& scenario) {
+cc::MakeController controller_maker(const Scenario& scenario) {
   const TransportScenario& t = scenario.transport;
   const Duration base_rtt = scenario.fabric.base_rtt(t.path_mtu);
   const uint64_t rate = scenario.fabric.link_mbps * scenario.fabric.planes;
@@ -35,9 +33,9 @@ MakeController controller_maker(const Scenario& scenario) {
   link.trimming = scenario.fabric.trimming;
   link.sack_threshold = t.sack_threshold;
   std::string why;
-  const auto parameters = cc::resolve(t.nscc, link, &why);
-  if (!parameters) throw config::ConfigError("transport.nscc: " + why);
-  return [p = *parameters](const cc::DestinationTraits&) { return std::make_unique<cc::Nscc>(p); };
+  cc::MakeController make = cc::nscc_maker(t.nscc, link, &why);
+  if (!make) throw config::ConfigError("transport.nscc: " + why);
+  return make;
 }
 
 std::shared_ptr<const path::Profile> universe(const FabricConfig& fabric) {

@@ -16,7 +16,7 @@ constexpr uint32_t kLinkOverhead = kWireOverhead + static_cast<uint32_t>(wire::k
 
 std::unique_ptr<PlainHost::End> SprayHost::new_end(uint32_t channel) {
   auto qp = std::make_unique<Qp>(channel, profile().path_mtu);
-  qp->cc = options_.make_controller({profile().path_mtu, full_packet(), true});
+  qp->cc = options_.make_controller(traits());
   return qp;
 }
 

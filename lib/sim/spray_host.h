@@ -16,7 +16,7 @@ namespace softmrc::sim {
 
 struct SprayOptions {
   uint32_t window = 1024;  // packets from the oldest that is missing, at both ends
-  std::function<std::unique_ptr<cc::Controller>(const cc::DestinationTraits&)> make_controller;
+  cc::MakeController make_controller;
 };
 
 class SprayHost final : public PlainHost {

@@ -94,7 +94,7 @@ struct CoreConfig {
   path::EvSetConfig ev;
   // Makes the congestion controller of a new destination; unset: a fixed window of one
   // bandwidth-delay product. A destination is what its first QP says it is. [D]
-  std::function<std::unique_ptr<cc::Controller>(const cc::DestinationTraits&)> make_controller;
+  cc::MakeController make_controller;
   // Which of its node's cores this is, below kMaxCores. Endpoint answers go to the core that their
   // identifier names, EV probes to core 0, port status updates to every core (core 0 answers).
   uint8_t number = 0;
