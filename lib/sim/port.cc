@@ -7,7 +7,6 @@
 namespace softmrc::sim {
 
 void Port::enqueue(World& world, Packet* packet) {
-  if (!up()) return world.drop(packet, &FabricCounters::drop_link, "link down");
   const uint32_t most = profile_->pause_bytes != 0 ? UINT32_MAX / 2 : profile_->queue_bytes;
   if (!packet->control && data_bytes_ + packet->bytes > most) packet = make_room(world, packet);
   const bool full = packet->control ? control_bytes_ + packet->bytes > profile_->control_queue_bytes

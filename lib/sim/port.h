@@ -60,8 +60,9 @@ class Port final : public Event {
   void sent(World& world);
 
   bool up() const { return down_ == 0; }
-  // Down: whatever leaves or waits is lost, silently. Faults overlap: up again once every `false`
-  // has been taken back.
+  // Down: whatever leaves is lost, silently, and takes its time all the same, for nobody is told: a
+  // host that finds room goes on being asked. Faults overlap: up again once every `false` has been
+  // taken back.
   void set_up(bool up) { down_ = up ? std::max(down_, 1u) - 1 : down_ + 1; }
   // `id` says which fault it is when it ends; several add up.
   void add_fault(uint32_t id, const LinkFault& fault);

@@ -8,7 +8,6 @@ using namespace softmrc;
 using namespace softmrc::test;
 using transport::QpState;
 using transport::SchedulingState;
-using wire::Opcode;
 using wire::Outcome;
 
 namespace {
