@@ -182,6 +182,7 @@ void Core::leave_group(Qp& qp) {
   }
   endpoint_requests_.forget(group);
   update_timers_.disarm(*group);
+  std::erase(port_updates_, group);
   groups_.erase(IpAddress(group->destination));
 }
 
@@ -448,7 +449,7 @@ Time Core::next_deadline() const {
 
 bool Core::wants_to_send() const {
   return !ready_.empty() || !control_.empty() || !endpoint_replies_.empty() ||
-         endpoint_requests_.wants_to_send();
+         !port_updates_.empty() || endpoint_requests_.wants_to_send();
 }
 
 }  // namespace softmrc::transport

@@ -230,6 +230,7 @@ class Core {
                         uint16_t id, TxPacket& out) const;
   size_t emit_endpoint(Time now, std::span<uint16_t> room, std::span<TxPacket> out);
   bool emit_reply(std::span<uint16_t> room, TxPacket& out);
+  void begin_port_update(Time now, DestinationGroup& group);
   size_t emit_port_update(Time now, DestinationGroup& group, std::span<uint16_t> room,
                           std::span<TxPacket> out);
   bool emit_request(Time now, std::span<uint16_t> room, TxPacket& out);
@@ -257,6 +258,7 @@ class Core {
   EndpointRequests endpoint_requests_;
   EndpointReplies endpoint_replies_;
   Timers<DestinationGroup, &DestinationGroup::update_timer> update_timers_;
+  std::vector<DestinationGroup*> port_updates_;  // a round of theirs is on its way out
   uint32_t port_changes_;  // counts; starts anywhere, so that a new node's updates are not old ones
 };
 static_assert(sizeof(Core) <= 2048, "a simulated network has a core per NIC");

@@ -183,10 +183,14 @@ size_t Core::emit_endpoint(Time now, std::span<uint16_t> room, std::span<TxPacke
   size_t filled = 0;
   while (filled < out.size() && !endpoint_replies_.empty() && emit_reply(room, out[filled]))
     ++filled;
-  while (filled < out.size()) {
-    DestinationGroup* group = update_timers_.take_due(now);
-    if (group == nullptr) break;
-    filled += emit_port_update(now, *group, room, out.subspan(filled));
+  while (DestinationGroup* group = update_timers_.take_due(now)) begin_port_update(now, *group);
+  for (size_t i = 0; i < port_updates_.size();) {
+    DestinationGroup& group = *port_updates_[i];
+    filled += emit_port_update(now, group, room, out.subspan(filled));
+    if (group.port_update.waiting() == 0)
+      port_updates_.erase(port_updates_.begin() + static_cast<ptrdiff_t>(i));
+    else
+      ++i;
   }
   while (filled < out.size() && endpoint_requests_.wants_to_send() &&
          emit_request(now, room, out[filled]))
@@ -225,14 +229,25 @@ bool Core::emit_reply(std::span<uint16_t> room, TxPacket& out) {
   return true;
 }
 
-// One copy over each plane that still works. A plane that has no room now is left out of this
-// round. [D]
+// Without a plane to send on a round counts too.
+void Core::begin_port_update(Time now, DestinationGroup& group) {
+  const path::PortMask planes = ports_up() & ~group.peer_ports.down();
+  update_timers_.arm(group, group.port_update.begin_round(now, config_.base_rtt, planes));
+  if (std::ranges::find(port_updates_, &group) == port_updates_.end())
+    port_updates_.push_back(&group);
+}
+
+// The copies of this round whose ports have room; the others wait for it.
 size_t Core::emit_port_update(Time now, DestinationGroup& group, std::span<uint16_t> room,
                               std::span<TxPacket> out) {
+  PortUpdate& update = group.port_update;
+  update.sent(~(ports_up() & ~group.peer_ports.down()));  // planes that have gone down meanwhile
   size_t filled = 0;
-  path::PortMask ports = ports_with_room(room) & ports_up() & ~group.peer_ports.down();
+  path::PortMask ports = update.waiting() & ports_with_room(room);
   for (; ports != 0 && filled < out.size(); ports &= ports - 1) {
-    const path::Entry* entry = random_entry(ports & -ports);
+    const path::PortMask port = ports & -ports;
+    update.sent(port);
+    const path::Entry* entry = random_entry(port);
     if (entry == nullptr) continue;
     TxPacket& packet = out[filled++];
     address_endpoint(group.route, *entry, config_.classes.control, port_update_id(), packet);
@@ -245,8 +260,6 @@ size_t Core::emit_port_update(Time now, DestinationGroup& group, std::span<uint1
     ++counters_.endpoint_requests_sent;
     take_room(room, packet.port);
   }
-  // Without a plane to send on this round counts too, and the last one ends it.
-  update_timers_.arm(group, group.port_update.sent(now, config_.base_rtt));
   return filled;
 }
 

@@ -32,29 +32,35 @@ class PeerPorts {
   Time told_at_ = kLongAgo;
 };
 
-// Our update to one peer: repeated at doubling intervals until it is answered or superseded, and
-// given up in the end, since a peer need not know the operation. [D]
+// Our update to one peer, in rounds of one copy over each plane that works. Rounds come at doubling
+// intervals until one is answered or superseded; in the end it is given up, since a peer need not
+// know the operation. [D]
 class PortUpdate {
  public:
   void begin() { tries_ = 1; }
   bool under_way() const { return tries_ != 0; }
-  void end() { tries_ = 0; }
-  // Another copy left on every plane; when the next is due, kNever: given up.
-  Time sent(Time now, Duration rtt) {
-    if (tries_ >= kTries) {
-      end();
-      return kNever;
-    }
+  void end() {
+    tries_ = 0;
+    waiting_ = 0;
+  }
+  // A round over `planes`; when the next is due, kNever: this is the last.
+  Time begin_round(Time now, Duration rtt, path::PortMask planes) {
+    waiting_ = planes;
+    if (tries_ >= kRounds) return kNever;
     const Duration pause = std::min<Duration>(kRttsBetween * rtt * (1 << (tries_ - 1)), kLongest);
     ++tries_;
     return now + pause;
   }
+  // Planes of this round whose copy has not left yet: their ports had no room.
+  path::PortMask waiting() const { return waiting_; }
+  void sent(path::PortMask planes) { waiting_ &= ~planes; }
 
  private:
   static constexpr int kRttsBetween = 4;
-  static constexpr uint8_t kTries = 16;
+  static constexpr uint8_t kRounds = 16;
   static constexpr Duration kLongest = std::chrono::milliseconds(100);
-  uint8_t tries_ = 0;
+  path::PortMask waiting_ = 0;
+  uint8_t tries_ = 0;  // the round that comes next, from 1
 };
 
 }  // namespace softmrc::transport

@@ -3,6 +3,7 @@
 
 #include "../allocation_count.h"
 #include "pair.h"
+#include "solo.h"
 
 using namespace softmrc;
 using namespace softmrc::test;
@@ -222,6 +223,30 @@ TEST_CASE("a port status update is repeated until it is answered, and given up i
   CHECK(sent[2] - sent[1] == 96us);
   CHECK(pair.a().core->next_deadline() == kNever);
   CHECK_FALSE(pair.a().core->wants_to_send());
+}
+
+TEST_CASE("a port status update waits for room, port by port") {
+  Solo solo;
+  solo.core().port_state(solo.now, PortId(3), false);
+  CHECK(solo.poll(0).empty());
+  solo.now += 10us;
+  CHECK(solo.core().wants_to_send());
+  std::array<uint16_t, kMaxPorts> room{};
+  std::array<transport::TxPacket, 8> out;
+  room[1] = 1;
+  REQUIRE(solo.core().poll(solo.now, room, out) == 1);
+  CHECK(out[0].port == PortId(2));
+  CHECK(body<wire::EndpointRequest>(out[0]).port_status_mask == 0b1011);
+  // Port 4 goes down before its copy has left, which then says so; a full output loses none either.
+  solo.core().port_state(solo.now, PortId(4), false);
+  room.fill(9);
+  std::vector<transport::TxPacket> rest;
+  while (solo.core().poll(solo.now, room, std::span(out).first(1)) == 1) rest.push_back(out[0]);
+  REQUIRE(rest.size() == 2);
+  CHECK(rest[0].port == PortId(1));
+  CHECK(rest[1].port == PortId(2));
+  CHECK(body<wire::EndpointRequest>(rest[1]).port_status_mask == 0b0011);
+  CHECK_FALSE(solo.core().wants_to_send());
 }
 
 TEST_CASE("an older port status update never undoes a newer, across the wrap of the id") {
