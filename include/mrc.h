@@ -382,9 +382,9 @@ int mrc_get_async_event(struct mrc_context* mrc_ctx, struct mrc_async_event* eve
 void mrc_ack_async_event(struct mrc_async_event* event);
 
 /*
- * Arms the CQ: the next completion puts one event on its channel. With solicited_only not 0, only
- * the next that arrived with the solicited bit, or failed. Poll once more after arming: what came
- * before raises no event. Returns an errno value.
+ * Arms the CQ: the next completion puts one event on its channel; if some wait already, the event
+ * comes at once, so that none is missed between polling and arming. With solicited_only not 0, only
+ * completions count that arrived with the solicited bit, or failed. Returns an errno value.
  */
 int mrc_req_notify_cq(struct mrc_cq* cq, int solicited_only);
 

@@ -19,6 +19,7 @@ int create(struct ibv_context* vcontext, const struct mrc_context_attr* attr,
   if (const int error = device->usable()) return error;
   auto context = std::make_unique<mrc_context>();
   context->device = std::move(device);
+  context->events = softmrc::verbs::events_of(vcontext);
   context->api_version = attr->mrc_api_version_used;
   *created = context.release();
   return 0;

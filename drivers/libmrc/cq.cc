@@ -10,10 +10,13 @@ namespace {
 int create(struct mrc_context* context, int cqe, void* cq_context, struct mrc_comp_channel* channel,
            int comp_vector, struct mrc_cq** created) {
   if (!context || comp_vector != 0) return EINVAL;  // there is one vector
-  if (channel) return EOPNOTSUPP;
   auto cq = std::make_unique<mrc_cq>();
   cq->context = context;
-  cq->queue = CompletionQueue::create(*context->device, cqe, cq_context);
+  cq->queue = CompletionQueue::create(
+      *context->device, {.entries = cqe,
+                         .user = cq_context,
+                         .channel = channel ? channel->channel : nullptr,
+                         .owner = {softmrc::verbs::Api::kMrc, cq.get(), context->events}});
   if (!cq->queue) return errno;
   context->users.fetch_add(1);
   *created = cq.release();

@@ -7,15 +7,22 @@
 #include <mutex>
 
 #include "mrc.h"
+#include "verbs/completion_channel.h"
 #include "verbs/completion_queue.h"
 #include "verbs/opened_device.h"
 #include "verbs/queue_pair.h"
 
 struct mrc_context {
-  std::shared_ptr<softmrc::verbs::Device> device;  // stays open beside its verbs contexts
-  uint32_t api_version = 0;                        // what the program was written for
-  std::atomic<uint32_t> users{0};                  // CQs, QPs and hints
+  std::shared_ptr<softmrc::verbs::Device> device;       // stays open beside its verbs contexts
+  std::shared_ptr<softmrc::verbs::AsyncEvents> events;  // shared with its verbs context
+  uint32_t api_version = 0;                             // what the program was written for
+  std::atomic<uint32_t> users{0};                       // channels, CQs, QPs and hints
   std::atomic<uint32_t> hints{0};
+};
+
+struct mrc_comp_channel {
+  struct mrc_context* context = nullptr;
+  softmrc::verbs::CompletionChannel* channel = nullptr;
 };
 
 struct mrc_cq {

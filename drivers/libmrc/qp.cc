@@ -20,12 +20,14 @@ int create(struct mrc_context* context, struct mrc_qp_init_attr* attr, struct mr
   std::memcpy(&version, &attr->protocol_version, sizeof version);
   if (version != MRC_PROTOCOL_VERSION_0 && version != MRC_PROTOCOL_VERSION_1) return EOPNOTSUPP;
   auto qp = std::make_unique<mrc_qp>();
-  softmrc::verbs::QueuePairInit init{.user = attr->qp_context,
-                                     .send_cq = attr->send_cq->queue,
-                                     .recv_cq = attr->recv_cq->queue,
-                                     .pd = attr->pd,
-                                     .cap = attr->cap,
-                                     .signal_all = attr->sq_sig_all != 0};
+  softmrc::verbs::QueuePairInit init{
+      .user = attr->qp_context,
+      .send_cq = attr->send_cq->queue,
+      .recv_cq = attr->recv_cq->queue,
+      .pd = attr->pd,
+      .cap = attr->cap,
+      .signal_all = attr->sq_sig_all != 0,
+      .owner = {softmrc::verbs::Api::kMrc, qp.get(), context->events}};
   qp->context = context;
   qp->pair = QueuePair::create(*context->device, init);
   if (!qp->pair) return errno;

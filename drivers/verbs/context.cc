@@ -1,27 +1,33 @@
 // Opening and closing devices, and asynchronous events of contexts.
-//
-// The events of our devices are about libmrc's objects and are read with mrc_get_async_event, which
-// shares the context's descriptor; no object that a classic event could name exists. So this call
-// has nothing to return: EAGAIN for who does not block, and the others wait, as on a quiet device,
-// without taking from the descriptor what is libmrc's. [D]
-#include <fcntl.h>
-#include <poll.h>
-
 #include "context_ops.h"
 #include "interpose.h"
+#include "objects.h"
 
 using namespace softmrc;
 using namespace softmrc::interposer;
 
 namespace {
 
-int wait_for_event(int fd) {
-  const int flags = fcntl(fd, F_GETFL);
-  if (flags < 0) return errno;
-  if ((flags & O_NONBLOCK) != 0) return EAGAIN;
-  // Asks for no kind of readiness: ends on a signal, or when the descriptor is none.
-  struct pollfd nothing = {fd, 0, 0};
-  return poll(&nothing, 1, -1) < 0 ? errno : EBADF;
+int get_async_event(struct ibv_context* context, struct ibv_async_event* event) {
+  verbs::AsyncEvent taken;
+  if (const int error = verbs::events_of(context)->take(verbs::Api::kVerbs, &taken)) return error;
+  *event = {};
+  event->event_type = taken.type;
+  if (taken.object == nullptr)
+    event->element.port_num = taken.port;
+  else if (taken.type == IBV_EVENT_CQ_ERR)
+    event->element.cq = ibv_of(*static_cast<Cq*>(taken.object));
+  else
+    event->element.qp = ibv_of(*static_cast<Qp*>(taken.object));
+  return 0;
+}
+
+// About one of our objects, for only those have a context of ours.
+void ack_async_event(const struct ibv_async_event& event) {
+  if (event.event_type == IBV_EVENT_CQ_ERR)
+    cq_of(event.element.cq).queue->async_acks().ack(1);
+  else
+    qp_of(event.element.qp).pair->async_acks().ack(1);
 }
 
 // The context of what an event is about; nullptr: the device or a port, which need no
@@ -67,13 +73,13 @@ SOFTMRC_INTERPOSED int ibv_close_device(struct ibv_context* context) {
 
 SOFTMRC_INTERPOSED int ibv_get_async_event(struct ibv_context* context,
                                            struct ibv_async_event* event) {
-  if (ours(context)) return minus_one(wait_for_event(context->async_fd));
+  if (ours(context)) return minus_one(get_async_event(context, event));
   SOFTMRC_FORWARD("IBVERBS_1.1", ibv_get_async_event, context, event);
 }
 
 SOFTMRC_INTERPOSED void ibv_ack_async_event(struct ibv_async_event* event) {
   if (ours(context_of(*event))) {
-    refuse(__func__);
+    ack_async_event(*event);
     return;
   }
   SOFTMRC_FORWARD("IBVERBS_1.1", ibv_ack_async_event, event);

@@ -1,12 +1,13 @@
-// The operations of our contexts: queries are answered, everything else has a "not supported"
-// default in the convention of its call, so that no program ever calls through a null pointer.
-// Extended operations that stay null are refused by the header's inline functions themselves.
+// The operations of our contexts. What our devices do not do has a "not supported" answer in the
+// convention of its call, so that no program ever calls through a null pointer; extended operations
+// that stay null are refused by the header's inline functions themselves.
 #include "context_ops.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "interpose.h"
+#include "objects.h"
 
 namespace softmrc::interposer {
 namespace {
@@ -33,16 +34,6 @@ int query_device_ex(struct ibv_context* context, const struct ibv_query_device_e
   return 0;
 }
 
-struct ibv_cq_ex* create_cq_ex(struct ibv_context*, struct ibv_cq_init_attr_ex*) {
-  refuse("ibv_create_cq_ex");
-  return nullptr;
-}
-
-struct ibv_qp* create_qp_ex(struct ibv_context*, struct ibv_qp_init_attr_ex*) {
-  refuse("ibv_create_qp_ex");
-  return nullptr;
-}
-
 struct ibv_srq* create_srq_ex(struct ibv_context*, struct ibv_srq_init_attr_ex*) {
   refuse("ibv_create_srq_ex");
   return nullptr;
@@ -56,20 +47,6 @@ struct ibv_mw* alloc_mw(struct ibv_pd*, enum ibv_mw_type) {
 int bind_mw(struct ibv_qp*, struct ibv_mw*, struct ibv_mw_bind*) { return refuse("ibv_bind_mw"); }
 
 int dealloc_mw(struct ibv_mw*) { return refuse("ibv_dealloc_mw"); }
-
-int poll_cq(struct ibv_cq*, int, struct ibv_wc*) { return -refuse("ibv_poll_cq"); }
-
-int req_notify_cq(struct ibv_cq*, int) { return refuse("ibv_req_notify_cq"); }
-
-int post_send(struct ibv_qp*, struct ibv_send_wr* wr, struct ibv_send_wr** bad_wr) {
-  *bad_wr = wr;
-  return refuse("ibv_post_send");
-}
-
-int post_recv(struct ibv_qp*, struct ibv_recv_wr* wr, struct ibv_recv_wr** bad_wr) {
-  *bad_wr = wr;
-  return refuse("ibv_post_recv");
-}
 
 int post_srq_recv(struct ibv_srq*, struct ibv_recv_wr* wr, struct ibv_recv_wr** bad_wr) {
   *bad_wr = wr;

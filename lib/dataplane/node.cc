@@ -136,9 +136,13 @@ Node::Impl::Impl(const config::NodeConfig& node_config, const NodeHooks& hooks,
   start_threads();
   // From here on ports start, are watched and restarted. The first look is taken before we return,
   // so that what can be up is up.
-  watch = std::make_unique<PortWatch>(ports, [this] {
+  const auto wait_for_workers = [this] {
     for (const auto& worker : workers) worker->with_core([](transport::Core&, Time) {});
-  });
+  };
+  const auto nobody = [](PortId, bool) {};
+  watch = std::make_unique<PortWatch>(
+      ports, wait_for_workers,
+      hooks.port_changed ? hooks.port_changed : std::function<void(PortId, bool)>(nobody));
 }
 
 void Node::Impl::open_ports() {
@@ -252,6 +256,9 @@ Worker& Node::worker_of(Qpn qpn) {
 }
 std::span<const PortInfo> Node::ports() const { return impl_->infos; }
 bool Node::port_up(PortId port) const { return impl_->ports[impl_->index(port)]->up(); }
+bool Node::port_awaits_first_peer(PortId port) const {
+  return impl_->ports[impl_->index(port)]->awaits_first_peer();
+}
 FaultInjector& Node::faults() { return impl_->faults; }
 
 transport::CoreCounters Node::counters() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,11 +24,13 @@ struct NodeOptions {
   uint64_t seed = 0;      // of everything random in this node
 };
 
-// Interfaces the node's workers call: placement and completions come from above (lib/verbs). Both
-// are called by whoever drives a worker, several at once if there are several workers.
+// What the node calls above it (lib/verbs): placement and completions, by whoever drives a worker,
+// several at once if there are several workers; and ports that come up or go down after the start,
+// on a thread of its own.
 struct NodeHooks {
   transport::Memory* memory = nullptr;
   transport::Events* events = nullptr;
+  std::function<void(PortId, bool up)> port_changed;  // optional
 };
 
 struct PortInfo {
@@ -61,6 +64,8 @@ class Node {
   Worker& worker_of(Qpn qpn);               // slot (low 16 bits) modulo worker_count()
   std::span<const PortInfo> ports() const;  // snapshot at start; link state: port_up()
   bool port_up(PortId port) const;
+  // A virtual port whose peer has not been there yet: nothing says that anything is wrong with it.
+  bool port_awaits_first_peer(PortId port) const;
 
   FaultInjector& faults();  // at the packet boundary of this node's ports, both directions
 

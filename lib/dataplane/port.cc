@@ -171,6 +171,7 @@ void Port::watch(Time now) {
     rte_eth_link link{};
     up = rte_eth_link_get_nowait(device_.id(), &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
   }
+  if (up) was_up_.store(true, std::memory_order_relaxed);
   if (up != up_.exchange(up, std::memory_order_acq_rel)) {
     changed_ = now;
     logger().info("{} is {}", label(), up ? "up" : "down");

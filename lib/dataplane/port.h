@@ -70,6 +70,8 @@ class Port {
   bool mtu_from_driver() const { return mtu_from_driver_; }
   uint64_t rate_mbps() const;
   bool is_virtual() const { return virtual_; }
+  // A virtual port whose peer has not been there yet.
+  bool awaits_first_peer() const { return virtual_ && !was_up_.load(std::memory_order_relaxed); }
   // May a payload be handed over by reference (an external buffer)?
   bool accepts_external_buffers() const;
   rte_eth_stats stats() const;
@@ -103,7 +105,7 @@ class Port {
   MacAddress mac_;
   uint32_t mtu_ = 0;
   bool mtu_from_driver_ = false;
-  std::atomic<bool> started_{false}, up_{false};
+  std::atomic<bool> started_{false}, up_{false}, was_up_{false};
   std::vector<rte_spinlock_t> tx_locks_;
   Time changed_{};  // last start, or change of up()
 };

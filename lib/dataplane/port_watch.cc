@@ -11,8 +11,9 @@
 namespace softmrc::dataplane {
 
 PortWatch::PortWatch(std::span<const std::unique_ptr<Port>> ports,
-                     std::function<void()> wait_for_workers)
-    : ports_(ports), wait_for_workers_(std::move(wait_for_workers)) {
+                     std::function<void()> wait_for_workers,
+                     std::function<void(PortId, bool up)> changed)
+    : ports_(ports), wait_for_workers_(std::move(wait_for_workers)), changed_(std::move(changed)) {
   for (const auto& port : ports_) look(*port);
   thread_ = std::thread([this] { run(); });
 }
@@ -43,12 +44,14 @@ void PortWatch::run() {
   while (!stop_signal_.wait_for(lock, kInterval, [this] { return stop_; })) {
     for (const auto& port : ports_) {
       if (std::find(given_up_.begin(), given_up_.end(), port.get()) != given_up_.end()) continue;
+      const bool was_up = port->up();
       try {
         look(*port);
       } catch (const NodeError& error) {
         given_up_.push_back(port.get());
         logger().error("{}; this port stays down", error.what());
       }
+      if (port->up() != was_up) changed_(port->port(), port->up());
     }
   }
 }

@@ -17,8 +17,10 @@ namespace softmrc::dataplane {
 class PortWatch {
  public:
   // `wait_for_workers` returns once every worker has left the queues of ports that are marked as
-  // stopped. The first look is taken here: throws NodeError if a port cannot start at all.
-  PortWatch(std::span<const std::unique_ptr<Port>> ports, std::function<void()> wait_for_workers);
+  // stopped. `changed` hears of ports that come up or go down after the first look, which is taken
+  // here: throws NodeError if a port cannot start at all.
+  PortWatch(std::span<const std::unique_ptr<Port>> ports, std::function<void()> wait_for_workers,
+            std::function<void(PortId, bool up)> changed);
   ~PortWatch();
   PortWatch(const PortWatch&) = delete;
   PortWatch& operator=(const PortWatch&) = delete;
@@ -29,6 +31,7 @@ class PortWatch {
 
   const std::span<const std::unique_ptr<Port>> ports_;
   const std::function<void()> wait_for_workers_;
+  const std::function<void(PortId, bool up)> changed_;
   std::vector<const Port*> given_up_;
   std::mutex mutex_;
   std::condition_variable stop_signal_;

@@ -54,6 +54,8 @@ std::span<uint8_t> SendQueue::inline_data(SendRequest* request) {
 
 void SendQueue::publish() { head_.store(reserved_, std::memory_order_release); }
 
+void SendQueue::withdraw() { reserved_ = head_.load(std::memory_order_relaxed); }
+
 std::span<const Segment> SendQueue::segments_at(uint32_t position) const {
   const size_t slot = position & mask_;
   return {segments_.get() + slot * max_segments_, slots_[slot].segment_count};

@@ -70,11 +70,13 @@ class SendQueue {
   uint32_t max_inline() const { return max_inline_; }
 
   // Application side. reserve() gives the next free slot, or nullptr when the queue is full;
-  // publish() makes all reserved slots since the last publish visible to the worker.
+  // publish() makes all reserved slots since the last publish visible to the worker, withdraw()
+  // gives them back unused.
   SendRequest* reserve();
   std::span<Segment> segments(SendRequest* request);     // max_segments() entries
   std::span<uint8_t> inline_data(SendRequest* request);  // max_inline() bytes
   void publish();
+  void withdraw();
 
   // Worker side. Positions count up for ever; position % capacity is the slot.
   uint32_t published() const { return head_.load(std::memory_order_acquire); }

@@ -8,44 +8,65 @@
 #include <cstdint>
 #include <span>
 
+#include "verbs/async_events.h"
 #include "verbs/completion_ring.h"
 #include "verbs/spin_lock.h"
 
 namespace softmrc::verbs {
 
+class CompletionChannel;
 class Device;
+
+struct CompletionQueueInit {
+  int entries = 0;  // at least
+  void* user = nullptr;
+  CompletionChannel* channel = nullptr;  // optional
+  Owner owner;
+};
 
 class CompletionQueue {
  public:
-  // nullptr and EINVAL (entries not in 1..kMaxCqe) or ENOMEM.
-  static CompletionQueue* create(Device& device, int entries, void* user);
-  // EBUSY while a QP uses it; else it is gone.
+  // nullptr and EINVAL (entries not in 1..kMaxCqe, a channel of another device) or ENOMEM.
+  static CompletionQueue* create(Device& device, const CompletionQueueInit& init);
+  // EBUSY while a QP uses it; else waits until the events got for it are acknowledged.
   static int destroy(CompletionQueue* cq);
 
   // Oldest first; -1 with errno EIO once the CQ is dead and what it held has been taken.
   int poll(int entries, ibv_wc* wc);
+  // One event on the channel for the next completion, or at once if some wait: whoever polled,
+  // found nothing and then arms misses none. `solicited_only`: only for one that arrived with the
+  // solicited bit or failed. Arming for all prevails.
+  int arm(bool solicited_only);
 
   uint32_t capacity() const { return ring_.capacity(); }
-  void* user() const { return user_; }
+  void* user() const { return init_.user; }
+  void* handle() const { return init_.owner.handle; }
+  EventAcks& event_acks() { return event_acks_; }  // of completion events
+  EventAcks& async_acks() { return async_acks_; }
   // Overrun: IBV_EVENT_CQ_ERR. Completions are refused from then on.
   bool dead() const { return ring_.dead(); }
 
   // For QPs and workers.
-  void push(const ibv_wc& wc);
+  void push(const ibv_wc& wc, bool solicited);
   void discard(uint32_t qp_num);
   void add_user() { users_.fetch_add(1, std::memory_order_relaxed); }
   void remove_user() { users_.fetch_sub(1, std::memory_order_release); }
   Device& device() const { return device_; }
 
  private:
-  CompletionQueue(Device& device, uint32_t entries, void* user)
-      : device_(device), user_(user), ring_(entries) {}
+  enum class Armed : uint8_t { kNot, kSolicited, kAll };
+
+  CompletionQueue(Device& device, const CompletionQueueInit& init)
+      : device_(device), init_(init), ring_(static_cast<uint32_t>(init.entries)) {}
+  void fire(Armed least);
 
   Device& device_;
-  void* user_;
+  const CompletionQueueInit init_;
   std::atomic<uint32_t> users_{0};  // QPs
   std::atomic<uint32_t> empty_polls_{0};
-  std::atomic<bool> overrun_logged_{false};
+  std::atomic<bool> overrun_told_{false};
+  std::atomic<Armed> armed_{Armed::kNot};
+  EventAcks event_acks_, async_acks_;
   SpinLock consumer_;
   CompletionRing ring_;
 };

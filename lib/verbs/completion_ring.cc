@@ -13,7 +13,7 @@ CompletionRing::CompletionRing(uint32_t min_entries)
   for (uint32_t i = 0; i <= mask_; ++i) cells_[i].sequence.store(i, std::memory_order_relaxed);
 }
 
-bool CompletionRing::push(const ibv_wc& wc) {
+bool CompletionRing::push(const ibv_wc& wc, bool solicited) {
   if (dead()) return false;
   uint32_t position = head_.load(std::memory_order_relaxed);
   for (;;) {
@@ -30,6 +30,7 @@ bool CompletionRing::push(const ibv_wc& wc) {
     } else if (head_.compare_exchange_weak(position, position + 1, std::memory_order_relaxed)) {
       c.wc = wc;
       c.discarded = false;
+      c.solicited = solicited;
       c.sequence.store(position + 1, std::memory_order_release);
       return true;
     }
@@ -52,6 +53,18 @@ size_t CompletionRing::pop(std::span<ibv_wc> out) {
     tail_.store(++tail, std::memory_order_relaxed);
   }
   return count;
+}
+
+bool CompletionRing::waiting(bool* solicited) const {
+  bool any = false;
+  for (uint32_t at = tail_.load(std::memory_order_relaxed); !*solicited; ++at) {
+    const Cell& c = cell(at);
+    if (c.sequence.load(std::memory_order_acquire) != at + 1) break;
+    if (c.discarded) continue;
+    any = true;
+    *solicited = c.solicited;
+  }
+  return any;
 }
 
 void CompletionRing::discard(uint32_t qp_num) {

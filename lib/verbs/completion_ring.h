@@ -22,19 +22,21 @@ class CompletionRing {
   uint32_t capacity() const { return mask_ + 1; }
 
   // Any thread. False: no room, or none was found before; the ring is dead.
-  bool push(const ibv_wc& wc);
+  bool push(const ibv_wc& wc, bool solicited = false);
   bool dead() const { return dead_.load(std::memory_order_relaxed); }
 
   // One consumer at a time (the caller's lock), but empty() may be asked by anybody.
   bool empty() const;
   size_t pop(std::span<ibv_wc> out);
+  // Whether an entry waits, and whether a solicited one does.
+  bool waiting(bool* solicited) const;
   // Forgets what a QP left behind; the QP must not produce any more.
   void discard(uint32_t qp_num);
 
  private:
   struct Cell {
     std::atomic<uint32_t> sequence;
-    bool discarded;
+    bool discarded, solicited;
     ibv_wc wc;
   };
   Cell& cell(uint32_t position) const { return cells_[position & mask_]; }

@@ -2,10 +2,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <new>
+#include <system_error>
 
 #include "telemetry/log.h"
 #include "verbs/fork_guard.h"
@@ -21,7 +20,8 @@ namespace {
 struct Context {
   struct verbs_context verbs {};
   std::shared_ptr<Device> device;
-  std::atomic<uint32_t> users{0};  // PDs
+  std::shared_ptr<AsyncEvents> events;
+  std::atomic<uint32_t> users{0};  // PDs, completion channels, CQs
 };
 
 Context* context_of(struct ibv_context* context) {
@@ -50,19 +50,18 @@ struct ibv_context* open_context(DeviceEntry* entry, const OpenOptions& options)
   try {
     context = std::make_unique<Context>();
     context->device = open_device(registered(*entry), options);
+    context->events = context->device->add_events();
   } catch (const std::bad_alloc&) {
+    if (context != nullptr && context->device) release_device(std::move(context->device));
     errno = ENOMEM;
+    return nullptr;
+  } catch (const std::system_error& error) {  // no descriptor for events
+    if (context->device) release_device(std::move(context->device));
+    errno = error.code().value();
     return nullptr;
   } catch (const std::exception& error) {
     logger().warn("{} cannot be opened: {}", entry->ibv.name, error.what());
     errno = EIO;
-    return nullptr;
-  }
-  const int events = eventfd(0, EFD_CLOEXEC);
-  if (events < 0) {
-    const int error = errno;
-    release_device(std::move(context->device));
-    errno = error;
     return nullptr;
   }
   struct verbs_context& verbs = context->verbs;
@@ -70,7 +69,7 @@ struct ibv_context* open_context(DeviceEntry* entry, const OpenOptions& options)
   verbs.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
   verbs.context.device = &entry->ibv;
   verbs.context.cmd_fd = -1;
-  verbs.context.async_fd = events;
+  verbs.context.async_fd = context->events->fd();
   verbs.context.num_comp_vectors = 1;
   pthread_mutex_init(&verbs.context.mutex, nullptr);
   return &context.release()->verbs.context;
@@ -81,7 +80,6 @@ int close_context(struct ibv_context* context) {
   Context* c = context_of(context);
   if (const int error = c->device->usable()) return error;
   if (c->users.load(std::memory_order_acquire) != 0) return EBUSY;
-  close(context->async_fd);
   pthread_mutex_destroy(&context->mutex);
   release_device(std::move(c->device));
   delete c;
@@ -95,6 +93,12 @@ bool is_ours(const struct ibv_context* context) {
 Device* device_of(struct ibv_context* context) {
   return is_ours(context) ? context_of(context)->device.get() : nullptr;
 }
+
+std::shared_ptr<AsyncEvents> events_of(struct ibv_context* context) {
+  return is_ours(context) ? context_of(context)->events : nullptr;
+}
+
+std::atomic<uint32_t>& users_of(struct ibv_context* context) { return context_of(context)->users; }
 
 std::shared_ptr<Device> share_device(struct ibv_context* context) {
   return is_ours(context) ? context_of(context)->device : nullptr;

@@ -65,7 +65,12 @@ Device::Device(DeviceEntry& entry, const OpenOptions& options)
   node_options.pcap_file = options.pcap_file;
   node_options.seed = options.seed ? options.seed : system_seed();
   node_ = std::make_unique<dataplane::Node>(
-      entry.config, dataplane::NodeHooks{.memory = this, .events = this}, node_options);
+      entry.config,
+      dataplane::NodeHooks{
+          .memory = this,
+          .events = this,
+          .port_changed = [this](PortId port, bool up) { port_changed(port, up); }},
+      node_options);
   wait_for_links(*node_);
 }
 
@@ -82,6 +87,22 @@ bool Device::progress() {
   bool worked = false;
   for (size_t i = 0; i < node_->worker_count(); ++i) worked |= node_->worker(i).progress();
   return worked;
+}
+
+std::shared_ptr<AsyncEvents> Device::add_events() {
+  auto added = std::make_shared<AsyncEvents>();
+  const std::lock_guard lock(events_mutex_);
+  std::erase_if(events_, [](const auto& events) { return events.expired(); });
+  events_.push_back(added);
+  return added;
+}
+
+void Device::port_changed(PortId port, bool up) {
+  const AsyncEvent event{.type = up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR,
+                         .port = static_cast<int>(port.value())};
+  const std::lock_guard lock(events_mutex_);
+  for (const auto& weak : events_)
+    if (const auto events = weak.lock()) events->push(event);
 }
 
 void Device::add_qp(QueuePair* qp) {
@@ -127,10 +148,7 @@ void Device::qp_failed(void* user, transport::RequestStatus cause) {
   static_cast<QueuePair*>(user)->failed(cause);
 }
 
-void Device::established(void* user) {
-  logger().debug("{} QP {:#x} established", entry_.ibv.name,
-                 static_cast<QueuePair*>(user)->qpn().value());
-}
+void Device::established(void* user) { static_cast<QueuePair*>(user)->established(); }
 
 dataplane::Node& node_of(Device& device) { return device.node(); }
 

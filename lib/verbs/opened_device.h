@@ -13,6 +13,7 @@
 #include "base/address.h"
 #include "dataplane/node.h"
 #include "transport/core.h"
+#include "verbs/async_events.h"
 #include "verbs/device.h"
 #include "verbs/mr_table.h"
 #include "verbs/qp_attributes.h"
@@ -43,6 +44,9 @@ class Device final : public transport::Memory, public transport::Events {
   // Fewer cores than threads that spin: whoever polls in vain should yield.
   bool cores_scarce() const { return cores_scarce_; }
 
+  // Contexts that hear of its ports; the queue lives as long as anybody holds it.
+  std::shared_ptr<AsyncEvents> add_events();
+
   // QPs that exist, for what concerns all of them.
   void add_qp(QueuePair* qp);
   void remove_qp(QueuePair* qp);
@@ -69,6 +73,10 @@ class Device final : public transport::Memory, public transport::Events {
   MrTable regions_;
   QpnSpace qpns_;
 
+  void port_changed(PortId port, bool up);
+
+  std::mutex events_mutex_;
+  std::vector<std::weak_ptr<AsyncEvents>> events_;
   std::mutex qps_mutex_;
   std::unordered_set<QueuePair*> qps_;
   std::vector<std::unique_ptr<QueuePair>> parked_;
@@ -86,6 +94,10 @@ ProtectionDomain* domain_of(struct ibv_pd* pd);
 
 // Holds a device open beside its verbs contexts (MRC contexts do). nullptr: not one of ours.
 std::shared_ptr<Device> share_device(struct ibv_context* context);
+// Events of what is made with this context; nullptr: not one of ours.
+std::shared_ptr<AsyncEvents> events_of(struct ibv_context* context);
+// Objects made with a context of ours, which is busy while there are any.
+std::atomic<uint32_t>& users_of(struct ibv_context* context);
 // Lets go of it. The last one closes the device, before anybody can open it anew.
 void release_device(std::shared_ptr<Device> device);
 

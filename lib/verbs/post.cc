@@ -82,10 +82,14 @@ void QueuePair::wake_worker() {
   worker_.progress();
 }
 
+// In ERROR requests are taken, and flushed.
+int QueuePair::may_post_send() const {
+  if (const int error = device_.usable()) return error;
+  return state() == IBV_QPS_RTS || state() == IBV_QPS_ERR ? 0 : EINVAL;
+}
+
 int QueuePair::post_send(ibv_send_wr* wr, ibv_send_wr** bad_wr) {
-  int error = device_.usable();
-  // In ERROR requests are taken, and flushed.
-  if (error == 0 && state() != IBV_QPS_RTS && state() != IBV_QPS_ERR) error = EINVAL;
+  int error = may_post_send();
   bool posted = false;
   if (error == 0) {
     const std::lock_guard lock(send_lock_);
@@ -98,6 +102,22 @@ int QueuePair::post_send(ibv_send_wr* wr, ibv_send_wr** bad_wr) {
   if (posted) wake_worker();
   if (error != 0 && bad_wr) *bad_wr = wr;
   return error;
+}
+
+void QueuePair::begin_batch() { send_lock_.lock(); }
+
+int QueuePair::add(const ibv_send_wr& wr) {
+  const int error = may_post_send();
+  return error ? error : post_one_send(wr);
+}
+
+void QueuePair::end_batch(bool keep) {
+  if (keep)
+    send_queue_.publish();
+  else
+    send_queue_.withdraw();
+  send_lock_.unlock();
+  if (keep) wake_worker();
 }
 
 int QueuePair::post_recv(ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
@@ -130,7 +150,7 @@ void QueuePair::send_completed(const transport::SendRequest& request,
   wc.opcode = IBV_WC_RDMA_WRITE;
   wc.byte_len = request.length;
   wc.qp_num = qpn_.value();
-  init_.send_cq->push(wc);
+  init_.send_cq->push(wc, false);
 }
 
 void QueuePair::received(const transport::Events::Received& received) {
@@ -147,7 +167,7 @@ void QueuePair::received(const transport::Events::Received& received) {
     wc.imm_data = htonl(received.immediate);
     wc.wc_flags = IBV_WC_WITH_IMM;
   }
-  init_.recv_cq->push(wc);
+  init_.recv_cq->push(wc, received.solicited);
 }
 
 }  // namespace softmrc::verbs

@@ -82,7 +82,10 @@ int query_port(struct ibv_context* context, uint8_t port, struct ibv_port_attr* 
   if (const int error = check_port(device, port)) return error;
   if (!attr) return EINVAL;
   *attr = {};
-  const bool up = device->node().port_up(PortId(port));
+  // [D] Programs look once, right after opening, and give up on a port that is down. Of two that are
+  // joined by virtual ports the first would never find its peer there.
+  const dataplane::Node& node = device->node();
+  const bool up = node.port_up(PortId(port)) || node.port_awaits_first_peer(PortId(port));
   attr->state = up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
   attr->phys_state = up ? kPhysLinkUp : kPhysDisabled;
   attr->max_mtu = attr->active_mtu = device->bounds().active_mtu;

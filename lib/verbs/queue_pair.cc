@@ -100,6 +100,8 @@ int QueuePair::destroy(QueuePair* qp) {
     cq->discard(qp->qpn_.value());
     cq->remove_user();
   }
+  qp->init_.owner.forget();
+  qp->async_acks_.wait();
   domain_of(qp->init_.pd)->users.fetch_sub(1, std::memory_order_release);
   device.qpns().release(qp->qpn_);
   std::unique_ptr<QueuePair> owned(qp);
@@ -207,6 +209,13 @@ void QueuePair::failed(transport::RequestStatus cause) {
   logger().warn("{} QP {:#x} failed: {} (to {} QP {:#x}, unacknowledged from PSN {:#x})",
                 device_.entry().ibv.name, qpn_.value(), transport::name(cause), to_string(peer.dst),
                 peer.dest_qpn.value(), core_qp_->requestor.unacked().value());
+  const bool refused = core_qp_->responder.failed() &&
+                       core_qp_->responder.syndrome() == wire::Syndrome::kNakRemoteAccess;
+  init_.owner.report(refused ? IBV_EVENT_QP_ACCESS_ERR : IBV_EVENT_QP_FATAL, async_acks_);
+}
+
+void QueuePair::established() {
+  if (state() == IBV_QPS_RTR) init_.owner.report(IBV_EVENT_COMM_EST, async_acks_);
 }
 
 void QueuePair::abandon_writes_from(const uint8_t* begin, const uint8_t* end) {

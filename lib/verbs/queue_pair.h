@@ -16,6 +16,7 @@
 #include "mrc.h"
 #include "transport/core.h"
 #include "transport/send_queue.h"
+#include "verbs/async_events.h"
 #include "verbs/qp_attributes.h"
 #include "verbs/spin_lock.h"
 
@@ -36,6 +37,7 @@ struct QueuePairInit {
   struct ibv_qp_cap cap {};  // wanted; create() writes the granted sizes back
   bool signal_all = false;
   int unsupported_opcode = EOPNOTSUPP;  // what post_send says; EINVAL under ibv_post_send
+  Owner owner;
 };
 
 class QueuePair {
@@ -43,7 +45,8 @@ class QueuePair {
   // In RESET. nullptr: EINVAL a size above the device's limits or objects of different devices,
   // ENOMEM.
   static QueuePair* create(Device& device, QueuePairInit& init);
-  // Stops it, waits until no port holds a buffer of it, and discards its completions.
+  // Stops it, waits until no port holds a buffer of it and every event got for it has been
+  // acknowledged, and discards its completions.
   static int destroy(QueuePair* qp);
   QueuePair(const QueuePair&) = delete;
   QueuePair& operator=(const QueuePair&) = delete;
@@ -57,14 +60,23 @@ class QueuePair {
   int post_send(ibv_send_wr* wr, ibv_send_wr** bad_wr);
   int post_recv(ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
 
+  // Writes posted one by one and made visible together. From begin_batch() to end_batch() nobody
+  // else posts. add() gives an errno value as post_send() does; without `keep` nothing of the batch
+  // is posted.
+  void begin_batch();
+  int add(const ibv_send_wr& wr);
+  void end_batch(bool keep);
+
   Qpn qpn() const { return qpn_; }
   const QueuePairInit& init() const { return init_; }
+  EventAcks& async_acks() { return async_acks_; }
   ibv_qp_state state() const { return state_.load(std::memory_order_acquire); }
 
   // Called by Device on the thread that drives the worker.
   void send_completed(const transport::SendRequest& request, transport::RequestStatus status);
   void received(const transport::Events::Received& received);
   void failed(transport::RequestStatus cause);
+  void established();
 
   // Moves to ERROR if an unfinished write reads from [begin, end).
   void abandon_writes_from(const uint8_t* begin, const uint8_t* end);
@@ -77,6 +89,7 @@ class QueuePair {
   bool drain();
 
   // post.cc
+  int may_post_send() const;
   int check_send(const ibv_send_wr& wr, uint32_t* length) const;
   int post_one_send(const ibv_send_wr& wr);
   void gather(const ibv_send_wr& wr, transport::SendRequest& request);
@@ -96,6 +109,7 @@ class QueuePair {
   transport::SendQueue send_queue_;
   transport::ReceiveQueue receive_queue_;
 
+  EventAcks async_acks_;
   std::mutex control_;  // modify, query
   AttributeStore attributes_;
 };
