@@ -252,6 +252,10 @@ Worker& Node::worker_of(Qpn qpn) {
 }
 std::span<const PortInfo> Node::ports() const { return impl_->infos; }
 bool Node::port_up(PortId port) const { return impl_->ports[impl_->index(port)]->up(); }
+void Node::enable_port(PortId port, bool enabled) {
+  impl_->ports[impl_->index(port)]->enable(enabled);
+  for (const auto& worker : impl_->workers) worker->wake();
+}
 FaultInjector& Node::faults() { return impl_->faults; }
 
 transport::CoreCounters Node::counters() {

@@ -61,6 +61,8 @@ class Node {
   Worker& worker_of(Qpn qpn);               // slot (low 16 bits) modulo worker_count()
   std::span<const PortInfo> ports() const;  // snapshot at start; link state: port_up()
   bool port_up(PortId port) const;
+  // Administrative state: a disabled port is down, whatever its link says.
+  void enable_port(PortId port, bool enabled);
 
   FaultInjector& faults();  // at the packet boundary of this node's ports, both directions
 
