@@ -198,6 +198,17 @@ void Attachment::collect_events() {
   for (const auto& receiver : receivers_) receiver->collect();
 }
 
+// Does a profile that our QPs use ask for any?
+bool Attachment::events_wanted() {
+  const auto now = state();
+  const std::lock_guard lock(uses_mutex_);
+  return std::ranges::any_of(uses_, [&](const auto& use) {
+    const auto found = now->evs.find(use.first.second);
+    return use.second > 0 && use.first.first == ProfileKind::kEv && found != now->evs.end() &&
+           found->second.event_mask.value_or(0) != 0;
+  });
+}
+
 // ---- the thread ----
 
 void Attachment::wait() {
@@ -206,7 +217,7 @@ void Attachment::wait() {
     const std::lock_guard lock(receivers_mutex_);
     for (const auto& receiver : receivers_) fds.push_back({receiver->fd(), POLLIN, 0});
   }
-  if (poll(fds.data(), fds.size(), wanted_ > 0 ? kEventsMs : kLookMs) <= 0) return;
+  if (poll(fds.data(), fds.size(), events_wanted() ? kEventsMs : kLookMs) <= 0) return;
   uint64_t count;
   [[maybe_unused]] const ssize_t got = read(wake_.get(), &count, sizeof count);
 }

@@ -49,6 +49,8 @@ class Attachment {
   void start();
 
   std::shared_ptr<const DeviceState> state() const;
+  // What is stored now, whether or not this process has followed.
+  DeviceState latest() const { return store_.load(); }
   // Changes the state, brings the change into effect here before it returns, and tells the others.
   // Its error.
   int change(const std::function<StateStore::Change(DeviceState&, const Uses&)>& change);
@@ -72,7 +74,6 @@ class Attachment {
 
   // EV events. put: a worker's, never waits.
   void put(const EvEvent& event) { events_.put(event); }
-  void want_events(bool wanted) { wanted_.fetch_add(wanted ? 1 : -1); }
   std::shared_ptr<EventReceiver> make_receiver(size_t capacity);
   void remove_receiver(const std::shared_ptr<EventReceiver>& receiver);
 
@@ -85,6 +86,7 @@ class Attachment {
   void tell_others();
   void send_events();
   void collect_events();
+  bool events_wanted();
 
   AttachmentHooks& hooks_;
   StateStore store_;
@@ -103,7 +105,6 @@ class Attachment {
   EventQueue events_;
   EventSender sender_;            // the thread's
   std::atomic<bool> look_{true};  // who receives events may have changed
-  std::atomic<int> wanted_{0};    // QPs whose profiles ask for events
   std::mutex receivers_mutex_;
   std::vector<std::shared_ptr<EventReceiver>> receivers_;
 
