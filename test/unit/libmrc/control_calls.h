@@ -24,6 +24,12 @@ class Profiles {
   ~Profiles();
   Profiles(const Profiles&) = delete;
   Profiles& operator=(const Profiles&) = delete;
+  // They outlive this object after all.
+  void keep() {
+    formats_.clear();
+    evs_.clear();
+    ccs_.clear();
+  }
 
   // Formats, ONLINE: one field of 16 bits; four of 32.
   void udp_format(uint64_t id) { format(id, MRC_CTL_EV_FMT_MODE_UDP, {{16}}); }

@@ -81,8 +81,10 @@ softmrc::verbs::DeviceEntry* entry_of(const std::string& name) {
 
 }  // namespace
 
-void Side::open(const char* name) {
-  entry = entry_of(name);
+void Side::open(const char* name) { open(entry_of(name)); }
+
+void Side::open(softmrc::verbs::DeviceEntry* device) {
+  entry = device;
   REQUIRE(entry);
   verbs = softmrc::verbs::open_context(entry);
   REQUIRE(verbs);
