@@ -25,7 +25,7 @@ class Device {
   explicit Device(const std::string& file) {
     verbs::DeviceEntry* entry = verbs::add_device(config::load_node(file));
     if (!entry) throw CtlError(file + ": a device of this name is configured already");
-    verbs_ = verbs::open_context(entry, {.pcap_file = {}, .ports = false});
+    verbs_ = verbs::open_context(entry, {.pcap_file = {}, .seed = 0, .ports = false});
     if (!verbs_) throw CtlError(file + ": the device cannot be opened");
     mrc_context_attr attr{MRC_API_CURRENT_VERSION, 0};
     context_ = mrc_create_context(verbs_, &attr);

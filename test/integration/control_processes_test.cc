@@ -176,7 +176,7 @@ void run_end(const std::string& run, bool server, int in, int out) {
 struct Controller {
   explicit Controller(softmrc::verbs::DeviceEntry* entry) {
     side.entry = entry;
-    side.verbs = softmrc::verbs::open_context(entry, {.pcap_file = {}, .ports = false});
+    side.verbs = softmrc::verbs::open_context(entry, {.pcap_file = {}, .seed = 0, .ports = false});
     REQUIRE(side.verbs);
     mrc_context_attr attr{};
     side.mrc = mrc_create_context(side.verbs, &attr);
