@@ -86,8 +86,14 @@ Member::~Member() {
 std::unique_ptr<Member> StateStore::join(Folder folder) {
   static std::atomic<uint32_t> serial{0};
   const Lock lock(*this);  // else a scan might find the file before it is locked
-  return std::unique_ptr<Member>(new Member(
-      folder_path(folder), std::to_string(getpid()) + "-" + std::to_string(serial.fetch_add(1))));
+  for (;;) {
+    std::string name = std::to_string(getpid()) + "-" + std::to_string(serial.fetch_add(1));
+    // A process of the same number in another PID namespace may live there.
+    const FileDescriptor file(
+        open((folder_path(folder) + "/" + name).c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.valid() && !lock_file(file.get(), LOCK_SH | LOCK_NB)) continue;
+    return std::unique_ptr<Member>(new Member(folder_path(folder), std::move(name)));
+  }
 }
 
 int StateStore::declare(Member& member,

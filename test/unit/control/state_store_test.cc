@@ -12,21 +12,12 @@
 #include "builders.h"
 #include "control/state_json.h"
 #include "control/state_store.h"
+#include "directory.h"
 
 using namespace test;
 using Folder = StateStore::Folder;
 
 namespace {
-
-struct Directory {
-  Directory() {
-    char name[] = "/tmp/softmrc-control-test-XXXXXX";
-    REQUIRE(mkdtemp(name));
-    path = std::string(name) + "/state";
-  }
-  ~Directory() { std::filesystem::remove_all(std::filesystem::path(path).parent_path()); }
-  std::string path;
-};
 
 int set_ports(StateStore& store, uint32_t ports) {
   return store.update([&](DeviceState& state, const Uses&) {
