@@ -1,6 +1,7 @@
 // CQs.
 #include "handles.h"
 #include "result.h"
+#include "verbs/device_control.h"
 
 using namespace softmrc::libmrc;
 using softmrc::verbs::CompletionQueue;
@@ -25,7 +26,12 @@ int create(struct mrc_context* context, int cqe, void* cq_context, struct mrc_co
 
 int destroy(struct mrc_cq* cq) {
   if (!cq) return EINVAL;
-  if (const int error = CompletionQueue::destroy(cq->queue)) return error;
+  if (cq->events) {
+    if (const int error = cq->context->device->usable()) return error;
+    cq->context->device->control()->attachment().remove_receiver(cq->events);
+  } else if (const int error = CompletionQueue::destroy(cq->queue)) {
+    return error;
+  }
   cq->context->users.fetch_sub(1, std::memory_order_release);
   delete cq;
   return 0;
@@ -42,7 +48,7 @@ struct mrc_cq* mrc_create_cq(struct mrc_context* mrc_ctx, int cqe, void* cq_cont
 }
 
 int mrc_poll_cq(struct mrc_cq* cq, int num_entries, struct ibv_wc* wc) {
-  if (!cq) return minus_one(EINVAL);
+  if (!cq || !cq->queue) return minus_one(EINVAL);
   int count = -1;
   const int error = guarded(__func__, [&] {
     count = cq->queue->poll(num_entries, wc);

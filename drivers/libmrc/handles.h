@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 
+#include "control/event_receiver.h"
 #include "mrc.h"
 #include "verbs/completion_channel.h"
 #include "verbs/completion_queue.h"
@@ -28,6 +29,9 @@ struct mrc_comp_channel {
 struct mrc_cq {
   struct mrc_context* context = nullptr;
   softmrc::verbs::CompletionQueue* queue = nullptr;
+  // Of an EV event CQ instead of the queue.
+  std::shared_ptr<softmrc::control::EventReceiver> events;
+  void* user = nullptr;
 };
 
 struct mrc_qp_hint {

@@ -19,6 +19,7 @@ int create(struct mrc_context* context, struct mrc_qp_init_attr* attr, struct mr
   std::underlying_type_t<mrc_protocol_version> version;
   std::memcpy(&version, &attr->protocol_version, sizeof version);
   if (version != MRC_PROTOCOL_VERSION_0 && version != MRC_PROTOCOL_VERSION_1) return EOPNOTSUPP;
+  if (!attr->send_cq->queue || !attr->recv_cq->queue) return EINVAL;  // of EV events
   auto qp = std::make_unique<mrc_qp>();
   softmrc::verbs::QueuePairInit init{
       .user = attr->qp_context,

@@ -24,6 +24,17 @@ std::string read_name(const Value& value) {
   return name;
 }
 
+// The sockets in it have names of their own, and 108 bytes are all that an address holds.
+std::string read_state_directory(const Value& value) {
+  constexpr size_t kLongest = 64;
+  const std::string directory = expand_environment(value);
+  if (directory.empty() || directory[0] != '/' || directory.size() > kLongest) {
+    throw value.error("an absolute path of at most " + std::to_string(kLongest) +
+                      " bytes is expected");
+  }
+  return directory;
+}
+
 PlaneConfig read_plane(const Value& value, const Value* defaults) {
   PlaneConfig plane;
   plane.port = PortId(static_cast<uint8_t>(value.port()));
@@ -85,6 +96,10 @@ NodeConfig read_node(Source& source, const YAML::Node& root) {
   fields.integer("mtu", config.mtu, 576, 65535);
   fields.integer("udp_port", config.udp_port, 1, 65535);
   if (const auto value = fields.take("back_to_back")) config.back_to_back = value->boolean();
+
+  if (const auto value = fields.take("state_directory")) {
+    config.state_directory = read_state_directory(*value);
+  }
 
   const auto defaults = fields.take("plane_defaults");
   read_planes(source, fields.require("planes"), defaults ? &*defaults : nullptr, config);

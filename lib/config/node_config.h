@@ -105,6 +105,8 @@ struct NodeConfig {
   uint32_t mbufs = 0;                 // 0: derived from descriptors and workers
   uint32_t mbuf_size_bytes = 0;       // data room; 0: a whole frame in one segment
   std::vector<std::string> eal_args;  // appended to our own EAL arguments
+  // Where processes share the device's profiles, port states and events; empty: by uid and name.
+  std::string state_directory;
 };
 
 // Largest path MTU (256..4096) whose packets, with every header this node may send, fit config.mtu;

@@ -259,6 +259,10 @@ bool Node::port_up(PortId port) const { return impl_->ports[impl_->index(port)]-
 bool Node::port_awaits_first_peer(PortId port) const {
   return impl_->ports[impl_->index(port)]->awaits_first_peer();
 }
+void Node::enable_port(PortId port, bool enabled) {
+  impl_->ports[impl_->index(port)]->enable(enabled);
+  for (const auto& worker : impl_->workers) worker->wake();
+}
 FaultInjector& Node::faults() { return impl_->faults; }
 
 transport::CoreCounters Node::counters() {

@@ -30,7 +30,7 @@ struct NodeOptions {
 struct NodeHooks {
   transport::Memory* memory = nullptr;
   transport::Events* events = nullptr;
-  std::function<void(PortId, bool up)> port_changed;  // optional
+  std::function<void(PortId, bool up)> port_changed{};  // optional
 };
 
 struct PortInfo {
@@ -66,6 +66,8 @@ class Node {
   bool port_up(PortId port) const;
   // A virtual port whose peer has not been there yet: nothing says that anything is wrong with it.
   bool port_awaits_first_peer(PortId port) const;
+  // Administrative state: a disabled port is down, whatever its link says.
+  void enable_port(PortId port, bool enabled);
 
   FaultInjector& faults();  // at the packet boundary of this node's ports, both directions
 

@@ -181,8 +181,8 @@ void Port::watch(Time now) {
 // A memif client connects when it is started, and only then; connecting takes a moment.
 bool Port::needs_restart(Time now) const {
   constexpr Duration kPatience = std::chrono::milliseconds(200);
-  return started() && !up() && now - changed_ > kPatience && driver_ == kMemif &&
-         memif::is_client(device_.arguments());
+  return started() && !up_.load(std::memory_order_acquire) && now - changed_ > kPatience &&
+         driver_ == kMemif && memif::is_client(device_.arguments());
 }
 
 void Port::stop(const std::function<void()>& wait_for_workers) {

@@ -59,7 +59,11 @@ class Port {
   // Several workers may use one TX queue without a lock of ours.
   bool tx_queues_shareable() const { return device_.ring_link() != nullptr; }
   bool started() const { return started_.load(std::memory_order_acquire); }
-  bool up() const { return up_.load(std::memory_order_acquire); }
+  // The link is there, and the administrator wants the port in use.
+  bool up() const {
+    return up_.load(std::memory_order_acquire) && enabled_.load(std::memory_order_acquire);
+  }
+  void enable(bool enabled) { enabled_.store(enabled, std::memory_order_release); }
   // The other side of a ring link has taken everything in; elsewhere nothing is known: true.
   bool sent_all_read() const;
 
@@ -70,8 +74,11 @@ class Port {
   bool mtu_from_driver() const { return mtu_from_driver_; }
   uint64_t rate_mbps() const;
   bool is_virtual() const { return virtual_; }
-  // A virtual port whose peer has not been there yet.
-  bool awaits_first_peer() const { return virtual_ && !was_up_.load(std::memory_order_relaxed); }
+  // A virtual port, enabled, whose peer has not been there yet.
+  bool awaits_first_peer() const {
+    return virtual_ && enabled_.load(std::memory_order_acquire) &&
+           !was_up_.load(std::memory_order_relaxed);
+  }
   // May a payload be handed over by reference (an external buffer)?
   bool accepts_external_buffers() const;
   rte_eth_stats stats() const;
@@ -105,7 +112,7 @@ class Port {
   MacAddress mac_;
   uint32_t mtu_ = 0;
   bool mtu_from_driver_ = false;
-  std::atomic<bool> started_{false}, up_{false}, was_up_{false};
+  std::atomic<bool> started_{false}, up_{false}, was_up_{false}, enabled_{true};
   std::vector<rte_spinlock_t> tx_locks_;
   Time changed_{};  // last start, or change of up()
 };

@@ -14,7 +14,10 @@ PortWatch::PortWatch(std::span<const std::unique_ptr<Port>> ports,
                      std::function<void()> wait_for_workers,
                      std::function<void(PortId, bool up)> changed)
     : ports_(ports), wait_for_workers_(std::move(wait_for_workers)), changed_(std::move(changed)) {
-  for (const auto& port : ports_) look(*port);
+  for (const auto& port : ports_) {
+    look(*port);
+    up_.push_back(port->up());
+  }
   thread_ = std::thread([this] { run(); });
 }
 
@@ -42,16 +45,19 @@ void PortWatch::run() {
   pthread_setname_np(pthread_self(), "softmrc-ports");
   std::unique_lock lock(mutex_);
   while (!stop_signal_.wait_for(lock, kInterval, [this] { return stop_; })) {
-    for (const auto& port : ports_) {
+    for (size_t i = 0; i < ports_.size(); ++i) {
+      const auto& port = ports_[i];
+      if (port->up() != up_[i]) {
+        up_[i] = port->up();
+        changed_(port->port(), up_[i]);
+      }
       if (std::find(given_up_.begin(), given_up_.end(), port.get()) != given_up_.end()) continue;
-      const bool was_up = port->up();
       try {
         look(*port);
       } catch (const NodeError& error) {
         given_up_.push_back(port.get());
         logger().error("{}; this port stays down", error.what());
       }
-      if (port->up() != was_up) changed_(port->port(), port->up());
     }
   }
 }

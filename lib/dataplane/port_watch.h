@@ -33,6 +33,7 @@ class PortWatch {
   const std::function<void()> wait_for_workers_;
   const std::function<void(PortId, bool up)> changed_;
   std::vector<const Port*> given_up_;
+  std::vector<bool> up_;  // as told last, per port
   std::mutex mutex_;
   std::condition_variable stop_signal_;
   bool stop_ = false;

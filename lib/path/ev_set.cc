@@ -176,6 +176,15 @@ void EvSet::deny(EvIndex index) {
   settle(plane_of(index));
 }
 
+bool EvSet::replace(std::shared_ptr<const Profile> profile) {
+  if (profile->size() != profile_->size()) return false;
+  for (const EvRecord& ev : evs_) {
+    if ((*profile)[ev.profile_index].port != (*profile_)[ev.profile_index].port) return false;
+  }
+  profile_ = std::move(profile);
+  return true;
+}
+
 void EvSet::forgive(EvIndex index) {
   EvRecord& ev = evs_[index];
   if (ev.state != EvState::kAssumedBad) return;

@@ -68,6 +68,11 @@ class EvSet {
   // if there is none.
   EvIndex any_on(PortId port);
 
+  // Puts other entries in the place of the profile's, states and rotation kept. False, and nothing
+  // has changed: the size differs, or an EV of ours would change its port.
+  bool replace(std::shared_ptr<const Profile> profile);
+
+  uint32_t profile_index(EvIndex index) const { return evs_[index].profile_index; }
   const Entry& entry(EvIndex index) const { return (*profile_)[evs_[index].profile_index]; }
   EvState state(EvIndex index) const { return evs_[index].state; }
   // In rotation on a port that is up, and not in SKIP: next() may return it.

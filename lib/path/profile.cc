@@ -95,6 +95,50 @@ std::shared_ptr<const Profile> Profile::stev(std::span<const PortId> ports,
   return std::make_shared<const Profile>(std::move(entries));
 }
 
+std::shared_ptr<const Profile> Profile::plain(std::vector<Entry> entries) {
+  auto profile = std::make_shared<Profile>(std::move(entries));
+  profile->steering_ = Steering::kPlain;
+  return profile;
+}
+
+std::shared_ptr<const Profile> Profile::containers(std::vector<Entry> entries,
+                                                   std::vector<Containers> containers,
+                                                   std::vector<IpAddress> sources) {
+  auto profile = std::make_shared<Profile>(std::move(entries));
+  const std::vector<Entry>& all = profile->entries_;
+  if (containers.size() != all.size())
+    throw std::invalid_argument("an SRv6 profile needs containers for each entry");
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i].number != i) throw std::invalid_argument("entries are numbered in order");
+    if (all[i].port.value() > sources.size())
+      throw std::invalid_argument("no outer source address for port " +
+                                  std::to_string(all[i].port.value()));
+  }
+  profile->steering_ = Steering::kContainers;
+  profile->containers_ = std::move(containers);
+  profile->sources_ = std::move(sources);
+  return profile;
+}
+
+void Profile::fill(const Entry& entry, wire::NetworkHeaders& net) const {
+  const Containers& path = containers_[entry.number];
+  wire::IpHeader& outer = net.outer.emplace();
+  outer.src = sources_[entry.port.value() - 1u];
+  outer.dst = path.destination;
+  if (path.segment.is_zero()) {
+    net.srh.reset();
+  } else {
+    net.srh = wire::Srh{.segment = path.segment};
+  }
+}
+
+std::string Profile::describe(const Entry& entry) const {
+  const Containers& path = containers_[entry.number];
+  std::string text = "container " + to_string(path.destination);
+  if (!path.segment.is_zero()) text += ", then " + to_string(path.segment);
+  return text;
+}
+
 std::shared_ptr<const Profile> Profile::srv6(std::span<const PortId> ports, uint32_t uplinks) {
   require_ports(ports);
   std::vector<Entry> entries;

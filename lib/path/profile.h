@@ -6,10 +6,13 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "base/address.h"
 #include "base/random.h"
 #include "base/types.h"
+#include "wire/packet.h"
 
 namespace softmrc::path {
 
@@ -32,6 +35,19 @@ struct Srv6Path {
 };
 std::optional<Srv6Path> srv6_path(Ev ev);
 
+// How the packets of a profile's entries are steered.
+enum class Steering : uint8_t {
+  kNode,        // as the node file says: by its SRv6 templates, or by the EV alone
+  kPlain,       // by the EV alone, whatever the node file says
+  kContainers,  // by uSID containers that the profile brings along
+};
+
+// Outer addresses of one SRv6 path as a controller gave them.
+struct Containers {
+  IpAddress destination;
+  IpAddress segment;  // of the SRH; all zero: no SRH
+};
+
 class Profile {
  public:
   // More would not fit the 16-bit index that a QP keeps per EV.
@@ -52,12 +68,28 @@ class Profile {
   // SRv6: every uplink of every port: ports.size() * uplinks entries.
   static std::shared_ptr<const Profile> srv6(std::span<const PortId> ports, uint32_t uplinks);
 
+  // Entries whose EV is all there is to them.
+  static std::shared_ptr<const Profile> plain(std::vector<Entry> entries);
+  // One pair of containers per entry, in the same order; Entry::number is the index.
+  // `sources`: outer source address by port - 1.
+  static std::shared_ptr<const Profile> containers(std::vector<Entry> entries,
+                                                   std::vector<Containers> containers,
+                                                   std::vector<IpAddress> sources);
+
+  Steering steering() const { return steering_; }
+  // Only under kContainers: the outer header, and the SRH if the path has one.
+  void fill(const Entry& entry, wire::NetworkHeaders& net) const;
+  std::string describe(const Entry& entry) const;
+
   size_t size() const { return entries_.size(); }
   const Entry& operator[](size_t index) const { return entries_[index]; }
   std::span<const Entry> entries() const { return entries_; }
 
  private:
   std::vector<Entry> entries_;
+  Steering steering_ = Steering::kNode;
+  std::vector<Containers> containers_;  // [Entry::number]
+  std::vector<IpAddress> sources_;      // [port - 1]
 };
 
 }  // namespace softmrc::path

@@ -53,7 +53,10 @@ void Route::apply(const Entry& entry, wire::NetworkHeaders& net) const {
   net.ip.src = src_;
   net.ip.dst = dst_;
   net.ip.hop_limit = wire::kDefaultHopLimit;
-  if (plan_) {
+  const Steering steering = profile_ ? profile_->steering() : Steering::kNode;
+  if (steering == Steering::kContainers) {
+    profile_->fill(entry, net);
+  } else if (steering == Steering::kNode && plan_) {
     plan_->fill(entry, downlink_usid_, net);
   } else {
     net.outer.reset();
@@ -64,7 +67,9 @@ void Route::apply(const Entry& entry, wire::NetworkHeaders& net) const {
 
 std::string Route::describe(const Entry& entry) const {
   const std::string plane = "plane " + std::to_string(entry.port.value()) + ": ";
-  if (plan_) return plane + plan_->describe(entry, downlink_usid_);
+  const Steering steering = profile_ ? profile_->steering() : Steering::kNode;
+  if (steering == Steering::kContainers) return plane + profile_->describe(entry);
+  if (steering == Steering::kNode && plan_) return plane + plan_->describe(entry, downlink_usid_);
   char ev[16];
   std::snprintf(ev, sizeof ev, "0x%08x", entry.ev.value());
   return plane + "hash of EV " + ev;
@@ -95,8 +100,8 @@ Router::Router(const config::NodeConfig& config, std::shared_ptr<const Profile> 
 
 PortMask Router::ports() const { return (PortMask{1} << ports_.size()) - 1; }
 
-std::optional<Route> Router::route(const IpAddress& src, const IpAddress& dst,
-                                   std::string* why) const {
+std::optional<Route> Router::route(const IpAddress& src, const IpAddress& dst, std::string* why,
+                                   std::shared_ptr<const Profile> profile) const {
   const auto refuse = [why](std::string reason) {
     if (why != nullptr) *why = std::move(reason);
     return std::nullopt;
@@ -111,7 +116,9 @@ std::optional<Route> Router::route(const IpAddress& src, const IpAddress& dst,
   Route route;
   route.src_ = src;
   route.dst_ = dst;
-  if (!srv6_) return route;
+  const bool by_node = profile == nullptr || profile->steering() == Steering::kNode;
+  route.profile_ = std::move(profile);
+  if (!srv6_ || !by_node) return route;
 
   const auto plan = std::ranges::find_if(plans_, [&](const auto& p) { return p->covers(dst); });
   if (plan == plans_.end()) return refuse("no SRv6 template covers destination " + to);

@@ -28,6 +28,8 @@ class Route {
   // entry.port must be one of the node's planes.
   void apply(const Entry& entry, wire::NetworkHeaders& net) const;
   bool srv6() const { return plan_ != nullptr; }
+  // From here on apply() takes entries of `profile`, which says how they are steered.
+  void use(std::shared_ptr<const Profile> profile) { profile_ = std::move(profile); }
   // "plane 2: T0 0x0203 -> T1 0x0b07 -> T0 0x0241 -> port 0x0012"; ECMP: "plane 2: hash of EV
   // 0x1234c001".
   std::string describe(const Entry& entry) const;
@@ -35,8 +37,9 @@ class Route {
  private:
   friend class Router;
   IpAddress src_, dst_;
-  std::shared_ptr<const Srv6Plan> plan_;  // null: ECMP, no outer header
-  uint16_t downlink_usid_ = 0;            // the destination's
+  std::shared_ptr<const Profile> profile_;  // null: entries are the node's own
+  std::shared_ptr<const Srv6Plan> plan_;    // null: ECMP, no outer header
+  uint16_t downlink_usid_ = 0;              // the destination's
 };
 
 class Router {
@@ -50,8 +53,10 @@ class Router {
   std::shared_ptr<const Profile> profile() const { return profile_; }
   PortMask ports() const;  // all that the node has
   // Route from one of our inner addresses to `dst`. nullopt: no template or destination covers it
-  // (the reason in `why`, which may be null, names the address).
-  std::optional<Route> route(const IpAddress& src, const IpAddress& dst, std::string* why) const;
+  // (the reason in `why`, which may be null, names the address). `profile`: whose entries will be
+  // applied; null: the node's own. One that brings its own paths needs no template.
+  std::optional<Route> route(const IpAddress& src, const IpAddress& dst, std::string* why,
+                             std::shared_ptr<const Profile> profile = nullptr) const;
 
   // Does a received packet's addressing end here (srv6 page, "NIC")? Outer destination: one of the
   // port's addresses or a uSID route that ends here; inner destination: one of our GIDs.

@@ -2,6 +2,7 @@
 #include "transport/core.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "cc/fixed_window.h"
 #include "wire/codec.h"
@@ -101,14 +102,15 @@ bool Core::modify_qp(Time now, Qp* qp, QpState to, const QpAttributes& attribute
       break;
     case QpState::kRts:
       if (qp->state == QpState::kRtr) {
-        qp->attributes = attributes;
-        if (qp->attributes.profile == nullptr) qp->attributes.profile = router_.profile();
+        if (!choose_paths(*qp, attributes, why)) return false;
         qp->responder.adopt_limits(attributes);
         qp->requestor.start(attributes);
-        if (qp->group->controller == nullptr)
-          qp->group->controller =
-              config_.make_controller({attributes.path_mtu, full_packet_size(attributes.path_mtu),
-                                       attributes.peer_trim_nack});
+        if (qp->group->controller == nullptr) {
+          const cc::MakeController& make =
+              attributes.make_controller ? *attributes.make_controller : config_.make_controller;
+          qp->group->controller = make({attributes.path_mtu, full_packet_size(attributes.path_mtu),
+                                        attributes.peer_trim_nack});
+        }
       }
       break;
     case QpState::kError:
@@ -121,16 +123,60 @@ bool Core::modify_qp(Time now, Qp* qp, QpState to, const QpAttributes& attribute
 }
 
 bool Core::enter_rtr(Qp& qp, const QpAttributes& attributes, std::string* why) {
-  std::optional<path::Route> route = router_.route(attributes.src, attributes.dst, why);
-  if (!route) return false;
-  qp.attributes = attributes;
-  if (qp.attributes.profile == nullptr) qp.attributes.profile = router_.profile();
-  qp.route = std::move(route);
-  qp.evs.emplace(qp.attributes.profile, config_.ev, Random(random_.next()));
-  qp.group = join_group(attributes, *qp.route);
+  qp.evs.reset();  // of an earlier connection
+  if (!choose_paths(qp, attributes, why)) return false;
+  qp.group = join_group(qp);
   apply_ports(qp);
   qp.responder.start(attributes, qp.init.protection_domain);
   return true;
+}
+
+// Takes the attributes over, and from the profile that they name route and EVs, unless the QP has
+// them already: the profile may be named in either of the two steps to RTS.
+bool Core::choose_paths(Qp& qp, const QpAttributes& attributes, std::string* why) {
+  const auto profile = attributes.profile ? attributes.profile : router_.profile();
+  const bool chosen = qp.evs && qp.attributes.profile == profile;
+  if (!chosen) {
+    auto route = router_.route(attributes.src, attributes.dst, why, profile);
+    if (!route) return false;
+    path::EvSetConfig evs = config_.ev;
+    evs.min_active = attributes.min_active.value_or(evs.min_active);
+    qp.route = std::move(route);
+    qp.evs.emplace(profile, evs, Random(random_.next()));
+  }
+  qp.attributes = attributes;
+  qp.attributes.profile = profile;
+  if (!chosen && qp.group != nullptr) {
+    if (qp.group->users == 1) {
+      qp.group->route = *qp.route;
+      qp.group->profile = profile;
+    }
+    apply_ports(qp);
+  }
+  return true;
+}
+
+bool Core::replace_profile(Qp& qp, std::shared_ptr<const path::Profile> profile) {
+  if (qp.group == nullptr || !qp.evs->replace(profile)) return false;
+  const auto old = std::exchange(qp.attributes.profile, profile);
+  qp.route->use(profile);
+  DestinationGroup& group = *qp.group;
+  if (group.profile == old) {
+    // What was learnt about the old paths goes with them.
+    endpoint_requests_.forget(&group);
+    group.reverse = ReversePaths(config_.base_rtt);
+    group.route.use(profile);
+    group.profile = std::move(profile);
+  }
+  return true;
+}
+
+void Core::deny(Time now, Qp& qp, path::EvIndex ev, bool denied) {
+  if (denied)
+    qp.evs->deny(ev);
+  else
+    qp.evs->allow(ev);
+  after_input(now, qp);
 }
 
 void Core::leave_connection(Qp& qp) {
@@ -159,13 +205,15 @@ DestinationGroup* Core::find_group(const IpAddress& destination) const {
   return found == groups_.end() ? nullptr : found->second.get();
 }
 
-DestinationGroup* Core::join_group(const QpAttributes& attributes, const path::Route& route) {
+DestinationGroup* Core::join_group(const Qp& qp) {
+  const QpAttributes& attributes = qp.attributes;
   std::unique_ptr<DestinationGroup>& group = groups_[attributes.dst];
   if (group == nullptr) {
     group = std::make_unique<DestinationGroup>(config_.base_rtt);
     group->destination = attributes.dst;
     group->source = attributes.src;
-    group->route = route;
+    group->route = *qp.route;
+    group->profile = attributes.profile;
     update_timers_.reserve(groups_.size());
   }
   ++group->users;

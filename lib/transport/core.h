@@ -170,6 +170,11 @@ class Core {
   // Transitions; false and `why` on an illegal transition or bad attributes. `to` RESET, INIT, RTR,
   // RTS or ERROR. RESET is refused while buffers_held() is not 0: go to ERROR first and wait.
   bool modify_qp(Time now, Qp* qp, QpState to, const QpAttributes& attributes, std::string* why);
+  // Other entries in the place of those of the QP's profile. False: EvSet::replace refuses, or it
+  // has no connection.
+  bool replace_profile(Qp& qp, std::shared_ptr<const path::Profile> profile);
+  // The administrator's word on one EV of a QP.
+  void deny(Time now, Qp& qp, path::EvIndex ev, bool denied);
   // Removes the QP; outstanding requests are dropped silently. Tokens still out stay valid to give
   // back, and keep its number from being used again.
   void destroy_qp(Qp* qp);
@@ -207,10 +212,11 @@ class Core {
   const path::Entry* control_path(Time now, Qp& qp, path::PortMask available);
   Qp* slot(Qpn qpn) const;
   void unlist(Qp& qp);
-  DestinationGroup* join_group(const QpAttributes& attributes, const path::Route& route);
+  DestinationGroup* join_group(const Qp& qp);
   void leave_group(Qp& qp);
   DestinationGroup* find_group(const IpAddress& destination) const;
   bool enter_rtr(Qp& qp, const QpAttributes& attributes, std::string* why);
+  bool choose_paths(Qp& qp, const QpAttributes& attributes, std::string* why);
   void leave_connection(Qp& qp);
 
   // Endpoint operations (core_endpoint.cc).
@@ -225,7 +231,7 @@ class Core {
   path::PortMask ports_up() const { return router_.ports() & ~ports_down_; }
   void probe_reverse_path(Time now, Qp& qp);
   void run_endpoint_timers(Time now);
-  const path::Entry* random_entry(path::PortMask ports);
+  const path::Entry* random_entry(const path::Profile& profile, path::PortMask ports);
   void address_endpoint(const path::Route& route, const path::Entry& entry, uint8_t dscp,
                         uint16_t id, TxPacket& out) const;
   size_t emit_endpoint(Time now, std::span<uint16_t> room, std::span<TxPacket> out);

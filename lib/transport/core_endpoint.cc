@@ -111,7 +111,7 @@ std::optional<uint16_t> Core::start_endpoint_operation(Time now, const EndpointO
     if (why != nullptr) *why = text;
     return std::nullopt;
   };
-  if (!router_.route(operation.src, operation.dst, why)) return std::nullopt;
+  if (!router_.route(operation.src, operation.dst, why, operation.profile)) return std::nullopt;
   const uint8_t port = operation.entry.port.value();
   if (port == 0 || port > kMaxPorts || (path::mask_of(PortId(port)) & router_.ports()) == 0)
     return refuse("the path's port is not one of this node's");
@@ -125,6 +125,7 @@ void Core::probe_reverse_path(Time now, Qp& qp) {
   // Half of the places are left to those who ask for more than a better path. [D]
   if (endpoint_requests_.count() >= EndpointRequests::kMost / 2) return;
   DestinationGroup& group = *qp.group;
+  if (group.profile != qp.attributes.profile) return;
   const path::PortMask ports = qp.evs->ports_up();
   if (ports == 0) return;
   const path::EvIndex ev = qp.evs->any_on(group.reverse.plane_to_probe(ports));
@@ -151,9 +152,8 @@ void Core::run_endpoint_timers(Time now) {
 
 // ---- output ----
 
-// Any path of the node's own profile that leaves by one of `ports`; nullptr: there is none.
-const path::Entry* Core::random_entry(path::PortMask ports) {
-  const path::Profile& profile = *router_.profile();
+// Any path of the profile that leaves by one of `ports`; nullptr: there is none.
+const path::Entry* Core::random_entry(const path::Profile& profile, path::PortMask ports) {
   if (ports == 0 || profile.size() == 0) return nullptr;
   const auto start = random_.below(static_cast<uint32_t>(profile.size()));
   for (size_t i = 0; i < profile.size(); ++i) {
@@ -205,20 +205,20 @@ bool Core::emit_reply(std::span<uint16_t> room, TxPacket& out) {
   const DestinationGroup* group = find_group(reply.dst);
   const path::PortMask usable =
       ports_up() & ~(group != nullptr ? group->peer_ports.down() : path::PortMask{0});
-  std::optional<path::Route> route;
-  if (group == nullptr || group->source != reply.src)
-    route = router_.route(reply.src, reply.dst, nullptr);
-  else
-    route = group->route;
+  const bool connected = group != nullptr && group->source == reply.src;
+  const std::optional<path::Route> route =
+      connected ? group->route : router_.route(reply.src, reply.dst, nullptr);
   if (usable == 0 || !route) {
     endpoint_replies_.pop();  // nowhere to send it
     return false;
   }
   const path::PortMask available = ports_with_room(room) & usable;
-  const path::Entry* entry = random_entry(available & path::mask_of(reply.port));
-  if (entry == nullptr) entry = random_entry(available);
+  const path::Profile& profile = connected ? *group->profile : *router_.profile();
+  const path::Entry* entry = random_entry(profile, available & path::mask_of(reply.port));
+  if (entry == nullptr) entry = random_entry(profile, available);
   if (entry == nullptr) return false;
-  if (group != nullptr && group->reverse.entry(entry->port) != nullptr)
+  if (group != nullptr && group->profile.get() == &profile &&
+      group->reverse.entry(entry->port) != nullptr)
     entry = group->reverse.entry(entry->port);
   endpoint_replies_.pop();
   address_endpoint(*route, *entry, config_.classes.control, reply.id, out);
@@ -247,7 +247,7 @@ size_t Core::emit_port_update(Time now, DestinationGroup& group, std::span<uint1
   for (; ports != 0 && filled < out.size(); ports &= ports - 1) {
     const path::PortMask port = ports & -ports;
     update.sent(port);
-    const path::Entry* entry = random_entry(port);
+    const path::Entry* entry = random_entry(*group.profile, port);
     if (entry == nullptr) continue;
     TxPacket& packet = out[filled++];
     address_endpoint(group.route, *entry, config_.classes.control, port_update_id(), packet);
@@ -280,8 +280,9 @@ bool Core::emit_request(Time now, std::span<uint16_t> room, TxPacket& out) {
       continue;
     }
     const std::optional<path::Route> route =
-        request.prober != nullptr ? std::optional(request.prober->route)
-                                  : router_.route(operation.src, operation.dst, nullptr);
+        request.prober != nullptr
+            ? std::optional(request.prober->route)
+            : router_.route(operation.src, operation.dst, nullptr, operation.profile);
     waiting.erase(at);
     if (!route) return false;
     const bool probe = operation.op == EndpointOp::kEvProbe;

@@ -11,6 +11,13 @@ namespace {
 
 constexpr int kTurn = 16;  // packets a QP may send before the next one has its turn
 
+// An active EV on one of `preferred`, else on one of `usable`.
+const path::Entry* any_path(Qp& qp, path::PortMask preferred, path::PortMask usable) {
+  path::EvIndex ev = qp.evs->next_control(preferred);
+  if (ev == path::kNoEv) ev = qp.evs->next_control(usable);
+  return ev == path::kNoEv ? nullptr : &qp.evs->entry(ev);
+}
+
 }  // namespace
 
 // Addresses, EV and traffic class of a packet that leaves on `entry`.
@@ -48,6 +55,9 @@ const path::Entry* Core::control_path(Time now, Qp& qp, path::PortMask available
   if (ports == 0) ports = usable;
   if (ports == 0) return nullptr;
   if (!qp.requestor.sent_lately(now)) {
+    // [D] Reverse paths are those of the profile of the first QP to go there; one that uses another
+    // profile takes its own EVs.
+    if (qp.group->profile != qp.attributes.profile) return any_path(qp, ports, usable);
     ReversePaths& reverse = qp.group->reverse;
     const path::PortMask trusted = ports & ~reverse.doubtful();
     if (trusted != 0) ports = trusted;
@@ -56,9 +66,7 @@ const path::Entry* Core::control_path(Time now, Qp& qp, path::PortMask available
     const path::EvIndex ev = qp.evs->next_control(path::mask_of(port));
     if (ev != path::kNoEv) return &qp.evs->entry(ev);
   }
-  path::EvIndex ev = qp.evs->next_control(ports);
-  if (ev == path::kNoEv) ev = qp.evs->next_control(usable);
-  return ev == path::kNoEv ? nullptr : &qp.evs->entry(ev);
+  return any_path(qp, ports, usable);
 }
 
 bool Core::emit_control(Time now, Qp& qp, std::span<uint16_t> room, TxPacket& out) {

@@ -19,7 +19,8 @@ struct DestinationGroup {
 
   IpAddress destination, source;  // source: of the first QP, for what is not a QP's own
   path::Route route;
-  std::unique_ptr<cc::Controller> controller;  // made when the first QP may send
+  std::shared_ptr<const path::Profile> profile;  // whose entries route and reverse are about
+  std::unique_ptr<cc::Controller> controller;    // made when the first QP may send
   uint32_t users = 0;
   QpList<&Qp::blocked> blocked;
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -39,6 +40,7 @@ struct EndpointOperation {
   wire::EndpointOp op = wire::EndpointOp::kEvProbe;
   IpAddress src, dst;
   path::Entry entry;
+  std::shared_ptr<const path::Profile> profile{};  // that entry is of; null: the node's own
   std::optional<uint8_t> dscp;          // unset: TRIMMABLE for a probe, CONTROL for an update
   path::PortMask port_status_mask = 0;  // of an update
   Duration timeout = std::chrono::milliseconds(10);

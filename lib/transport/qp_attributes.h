@@ -8,6 +8,7 @@
 
 #include "base/address.h"
 #include "base/types.h"
+#include "cc/controller.h"
 #include "path/profile.h"
 #include "wire/packet.h"
 
@@ -35,6 +36,10 @@ struct QpAttributes {
   bool dynamic_mpr = false;
 
   std::shared_ptr<const path::Profile> profile;  // null: the node's own
+  std::optional<uint32_t> min_active;            // EVs; instead of the node's
+  // Makes the destination's congestion controller, if this is the first QP to go there; null: as
+  // the node does.
+  std::shared_ptr<const cc::MakeController> make_controller;
 };
 
 }  // namespace softmrc::transport

@@ -48,6 +48,9 @@ Device* device_of(struct ibv_context* context);  // nullptr: not ours
 struct OpenOptions {
   std::string pcap_file;
   uint64_t seed = 0;  // 0: from the system
+  // False, or SOFTMRC_PORTS=none in the environment: for controllers, which change the device's
+  // state and leave the ports to the processes that carry data. It has no QPs then. [D]
+  bool ports = true;
 };
 // Contexts of one device share its node: the first open starts it, the last close stops it. The
 // context is the last member of a struct verbs_context whose operations are all unset: whoever

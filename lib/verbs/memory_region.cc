@@ -87,7 +87,7 @@ int dereg_mr(struct ibv_mr* mr) {
   device->regions().remove(mr->lkey);
   dataplane::rcu::synchronize();  // no worker writes to it after this
   device->abandon_writes_from(region->region);
-  bool drained = false;  // no port reads from it after this
+  bool drained = !device->has_ports();  // no port reads from it after this
   for (int step = 0; step < kDrainSteps && !drained; ++step)
     drained = device->node().drain_transmit(kDrainStep);
   if (!drained) {

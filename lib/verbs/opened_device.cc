@@ -4,13 +4,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <random>
+#include <string_view>
 #include <thread>
 
 #include "dataplane/worker.h"
 #include "telemetry/log.h"
 #include "verbs/copy.h"
+#include "verbs/device_control.h"
 #include "verbs/device_limits.h"
+#include "verbs/endpoint_batch.h"
 #include "verbs/fork_guard.h"
 #include "verbs/path_mtu.h"
 #include "verbs/queue_pair.h"
@@ -29,6 +33,12 @@ bool too_few_cores(uint32_t workers) {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) != 0) return false;
   return static_cast<uint32_t>(CPU_COUNT(&set)) < 2 * (workers + 1);
+}
+
+// Programs that know nothing of OpenOptions say it by their environment.
+bool ports_unwanted() {
+  const char* ports = std::getenv("SOFTMRC_PORTS");
+  return ports && std::string_view(ports) == "none";
 }
 
 DeviceBounds bounds_from(const config::NodeConfig& config) {
@@ -64,17 +74,27 @@ Device::Device(DeviceEntry& entry, const OpenOptions& options)
   dataplane::NodeOptions node_options;
   node_options.pcap_file = options.pcap_file;
   node_options.seed = options.seed ? options.seed : system_seed();
-  node_ = std::make_unique<dataplane::Node>(
-      entry.config,
-      dataplane::NodeHooks{
-          .memory = this,
-          .events = this,
-          .port_changed = [this](PortId port, bool up) { port_changed(port, up); }},
-      node_options);
-  wait_for_links(*node_);
+  if (options.ports && !ports_unwanted())
+    node_ = std::make_unique<dataplane::Node>(
+        entry.config,
+        dataplane::NodeHooks{
+            .memory = this,
+            .events = this,
+            .port_changed = [this](PortId port, bool up) { port_changed(port, up); }},
+        node_options);
+  // A device whose state directory cannot be used still carries data.
+  try {
+    control_ = std::make_unique<DeviceControl>(*this);
+    control_->start();
+  } catch (const std::exception& error) {
+    control_.reset();
+    logger().warn("{}: no profiles or EV events: {}", entry_.ibv.name, error.what());
+  }
+  if (has_ports()) wait_for_links(*node_);
 }
 
-Device::~Device() = default;
+// Its thread first: it knows QPs and workers.
+Device::~Device() { control_.reset(); }
 
 int Device::usable() {
   if (process_ == process_generation()) return 0;
@@ -84,6 +104,7 @@ int Device::usable() {
 }
 
 bool Device::progress() {
+  if (!has_ports()) return false;
   bool worked = false;
   for (size_t i = 0; i < node_->worker_count(); ++i) worked |= node_->worker(i).progress();
   return worked;
@@ -115,9 +136,23 @@ void Device::remove_qp(QueuePair* qp) {
   qps_.erase(qp);
 }
 
-void Device::abandon_writes_from(const Region& region) {
+void Device::for_each_qp(const std::function<void(QueuePair&)>& action) {
   const std::lock_guard lock(qps_mutex_);
-  for (QueuePair* qp : qps_) qp->abandon_writes_from(region.base, region.base + region.length);
+  for (QueuePair* qp : qps_) action(*qp);
+}
+
+void Device::abandon_writes_from(const Region& region) {
+  for_each_qp(
+      [&](QueuePair& qp) { qp.abandon_writes_from(region.base, region.base + region.length); });
+}
+
+uint64_t Device::rate_mbps(size_t plane) const {
+  constexpr uint64_t kFallback = 100'000;
+  const uint64_t configured = entry_.config.planes[plane].rate_mbps;
+  if (configured || !has_ports()) return configured ? configured : kFallback;
+  const auto ports = node_->ports();
+  const uint64_t told = plane < ports.size() ? ports[plane].rate_mbps : 0;
+  return told ? told : kFallback;
 }
 
 void Device::park(std::unique_ptr<QueuePair> qp) {
@@ -149,6 +184,10 @@ void Device::qp_failed(void* user, transport::RequestStatus cause) {
 }
 
 void Device::established(void* user) { static_cast<QueuePair*>(user)->established(); }
+
+void Device::endpoint_operation_done(void* user, const transport::EndpointResult& result) {
+  finish_endpoint_operation(user, result);
+}
 
 dataplane::Node& node_of(Device& device) { return device.node(); }
 

@@ -5,6 +5,7 @@
 #include <infiniband/verbs.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <unordered_set>
@@ -21,6 +22,7 @@
 
 namespace softmrc::verbs {
 
+class DeviceControl;
 class QueuePair;
 
 class Device final : public transport::Memory, public transport::Events {
@@ -32,7 +34,21 @@ class Device final : public transport::Memory, public transport::Events {
   Device& operator=(const Device&) = delete;
 
   DeviceEntry& entry() { return entry_; }
+  // False: opened by a controller, without DPDK ports. Then there is no node, and there are no QPs.
+  bool has_ports() const { return node_ != nullptr; }
+  // [D] Programs look once, right after opening, and give up on a port that is down. Of two that
+  // are joined by virtual ports the first would never find its peer there: such a port counts as up
+  // until it had one.
+  bool port_up(PortId port) const {
+    return has_ports() && (node_->port_up(port) || node_->port_awaits_first_peer(port));
+  }
   dataplane::Node& node() { return *node_; }
+  // nullptr: its state directory cannot be used, and there are no profiles.
+  DeviceControl* control() { return control_.get(); }
+  uint64_t rate_mbps(size_t plane) const;
+  void enable_port(PortId port, bool enabled) {
+    if (has_ports()) node_->enable_port(port, enabled);
+  }
   const DeviceBounds& bounds() const { return bounds_; }
   MrTable& regions() { return regions_; }
   QpnSpace& qpns() { return qpns_; }
@@ -50,6 +66,7 @@ class Device final : public transport::Memory, public transport::Events {
   // QPs that exist, for what concerns all of them.
   void add_qp(QueuePair* qp);
   void remove_qp(QueuePair* qp);
+  void for_each_qp(const std::function<void(QueuePair&)>& action);
   void abandon_writes_from(const Region& region);
   // A destroyed QP whose buffers a port still holds: its queues live as long as the node.
   void park(std::unique_ptr<QueuePair> qp);
@@ -63,6 +80,7 @@ class Device final : public transport::Memory, public transport::Events {
   void received(void* user, const Received& received) override;
   void qp_failed(void* user, transport::RequestStatus cause) override;
   void established(void* user) override;
+  void endpoint_operation_done(void* user, const transport::EndpointResult& result) override;
 
  private:
   DeviceEntry& entry_;
@@ -81,7 +99,8 @@ class Device final : public transport::Memory, public transport::Events {
   std::unordered_set<QueuePair*> qps_;
   std::vector<std::unique_ptr<QueuePair>> parked_;
 
-  std::unique_ptr<dataplane::Node> node_;  // last: its workers use all of the above
+  std::unique_ptr<dataplane::Node> node_;  // its workers use all of the above
+  std::unique_ptr<DeviceControl> control_;
 };
 
 // A PD: what ibv_alloc_pd returns is its first member. Its address is the protection domain that

@@ -191,12 +191,6 @@ int AttributeStore::check_mrc(QpState from, QpState to, const mrc_qp_attr* mrc, 
       (mrc->retry.linear_cnt > kMaxLinear || mrc->retry.exp_cnt > kMaxExponential))
     return invalid(why, "retry counts are above 7 linear, 25 exponential");
   if ((mask & MRC_QP_CAP) && (mrc->cap & ~kCaps)) return invalid(why, "unknown bit in cap");
-  if (mask & MRC_QP_EV_PROFILE_ID)
-    return invalid(why,
-                   "EV profile " + std::to_string(mrc->profile.ev_profile_id) + " is not ONLINE");
-  if (mask & MRC_QP_CC_PROFILE_ID)
-    return invalid(why,
-                   "CC profile " + std::to_string(mrc->profile.cc_profile_id) + " is not ONLINE");
   return 0;
 }
 
@@ -215,6 +209,9 @@ void AttributeStore::take_mrc(const mrc_qp_attr& mrc, int mask) {
     mrc_.retry = mrc.retry;
     mrc_retry_given_ = true;
   }
+  // Whether they are ONLINE is for whoever takes them to find out.
+  if (mask & MRC_QP_EV_PROFILE_ID) mrc_.profile.ev_profile_id = mrc.profile.ev_profile_id;
+  if (mask & MRC_QP_CC_PROFILE_ID) mrc_.profile.cc_profile_id = mrc.profile.cc_profile_id;
   if (mask & MRC_QP_HINT) mrc_.qp_hint = mrc.qp_hint;
   if (mask & MRC_QP_CAP) mrc_.cap = mrc.cap;
   if (mask & MRC_QP_VENDOR_CFG)

@@ -15,7 +15,6 @@ namespace softmrc::verbs {
 namespace {
 
 constexpr uint32_t kPartId = 0x4D52;  // "MR"; vendor_id stays 0: no vendor's driver is imitated
-constexpr uint64_t kFallbackRateMbps = 100'000;
 constexpr uint8_t kPhysLinkUp = 5, kPhysDisabled = 3;  // IBTA PortPhysicalState
 
 // Line rates by the codes of verbs: the highest that the port reaches counts, as the kernel does
@@ -35,14 +34,6 @@ constexpr LinkRate kLinkRates[] = {
     {10'000, 4, 1},     // QDR 1X
     {0, 1, 1},          // SDR 1X
 };
-
-uint64_t rate_of(Device& device, size_t plane) {
-  const uint64_t configured = device.entry().config.planes[plane].rate_mbps;
-  if (configured) return configured;
-  const auto ports = device.node().ports();
-  const uint64_t told = plane < ports.size() ? ports[plane].rate_mbps : 0;
-  return told ? told : kFallbackRateMbps;
-}
 
 int check_port(Device* device, uint8_t port) {
   if (!device) return EINVAL;
@@ -82,10 +73,7 @@ int query_port(struct ibv_context* context, uint8_t port, struct ibv_port_attr* 
   if (const int error = check_port(device, port)) return error;
   if (!attr) return EINVAL;
   *attr = {};
-  // [D] Programs look once, right after opening, and give up on a port that is down. Of two that are
-  // joined by virtual ports the first would never find its peer there.
-  const dataplane::Node& node = device->node();
-  const bool up = node.port_up(PortId(port)) || node.port_awaits_first_peer(PortId(port));
+  const bool up = device->port_up(PortId(port));
   attr->state = up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
   attr->phys_state = up ? kPhysLinkUp : kPhysDisabled;
   attr->max_mtu = attr->active_mtu = device->bounds().active_mtu;
@@ -93,7 +81,7 @@ int query_port(struct ibv_context* context, uint8_t port, struct ibv_port_attr* 
   attr->pkey_tbl_len = 1;
   attr->max_msg_sz = UINT32_MAX;
   attr->link_layer = IBV_LINK_LAYER_ETHERNET;
-  const uint64_t rate = rate_of(*device, port - 1u);
+  const uint64_t rate = device->rate_mbps(port - 1u);
   for (const LinkRate& link : kLinkRates) {
     if (rate < link.mbps) continue;
     attr->active_speed = link.speed;

@@ -23,6 +23,7 @@ constexpr auto kDrainTime = std::chrono::seconds(10);
 
 int check_init(Device& device, const QueuePairInit& init) {
   if (const int error = device.usable()) return error;
+  if (!device.has_ports()) return ENODEV;
   if (!init.send_cq || !init.recv_cq || !init.pd) return EINVAL;
   if (&init.send_cq->device() != &device || &init.recv_cq->device() != &device ||
       device_of(init.pd->context) != &device)
@@ -88,13 +89,14 @@ int QueuePair::destroy(QueuePair* qp) {
   device.remove_qp(qp);
   {
     const std::lock_guard lock(qp->control_);
-    qp->enter(QpState::kError, qp->attributes_);
+    qp->enter(QpState::kError, qp->attributes_, qp->chosen_);
   }
   const bool drained = qp->drain();
   qp->worker_.with_core([&](transport::Core& core, Time) {
     core.destroy_qp(qp->core_qp_);
     qp->core_qp_ = nullptr;
   });
+  qp->chosen_ = {};
   // No worker knows the QP any more: what it has put into the CQs is all there will be.
   for (CompletionQueue* cq : {qp->init_.send_cq, qp->init_.recv_cq}) {
     cq->discard(qp->qpn_.value());
@@ -127,13 +129,20 @@ bool QueuePair::drain() {
 }
 
 // With control_ held.
-int QueuePair::enter(QpState to, const AttributeStore& attributes) {
-  const transport::QpAttributes for_core = attributes.for_core();
+int QueuePair::enter(QpState to, const AttributeStore& attributes, const ChosenProfiles& chosen) {
+  transport::QpAttributes for_core = attributes.for_core();
+  if (chosen.ev) {
+    for_core.profile = chosen.ev->paths;
+    for_core.min_active = chosen.ev->min_active;
+  }
+  for_core.make_controller = chosen.controller;
   std::string why;
   bool done = false;
   worker_.with_core([&](transport::Core& core, Time now) {
     done = core.modify_qp(now, core_qp_, to, for_core, &why);
-    if (done) state_.store(ibv_state(to), std::memory_order_seq_cst);
+    if (!done) return;
+    state_.store(ibv_state(to), std::memory_order_seq_cst);
+    watch_evs(core, now, chosen);
   });
   if (!done) {
     logger().warn("{} QP {:#x} cannot go to {}: {}", device_.entry().ibv.name, qpn_.value(),
@@ -159,10 +168,12 @@ int QueuePair::modify(const ibv_qp_attr* attr, int mask, const mrc_qp_attr* mrc,
   const auto to = core_state((mask & IBV_QP_STATE) ? attr->qp_state : current);
   std::string why;
   AttributeStore merged = attributes_;
+  ChosenProfiles chosen = to == QpState::kReset ? ChosenProfiles{} : chosen_;
   if (!to || !transport::find_transition(*from, *to))
     why = "no such transition";
-  else
-    merged.merge(*from, *to, attr, mask, mrc, mrc_mask, &why);
+  else if (merged.merge(*from, *to, attr, mask, mrc, mrc_mask, &why) == 0 && mrc &&
+           choose(*mrc, mrc_mask, chosen, &why))
+    fits(merged, chosen, &why);
   if (!why.empty()) {
     logger().warn("{} QP {:#x} in {}: modify: {}", device_.entry().ibv.name, qpn_.value(),
                   transport::name(*from), why);
@@ -170,15 +181,16 @@ int QueuePair::modify(const ibv_qp_attr* attr, int mask, const mrc_qp_attr* mrc,
   }
   if (*to == QpState::kReset && *from != QpState::kReset) {
     // Stop first, so that ports come to hold nothing of it.
-    if (const int error = enter(QpState::kError, attributes_)) return error;
+    if (const int error = enter(QpState::kError, attributes_, chosen_)) return error;
     if (!drain()) return EBUSY;
   }
-  if (const int error = enter(*to, merged)) return error;
+  if (const int error = enter(*to, merged, chosen)) return error;
   if (*to == QpState::kReset) {
     init_.send_cq->discard(qpn_.value());
     init_.recv_cq->discard(qpn_.value());
   }
   attributes_ = merged;
+  chosen_ = std::move(chosen);
   return 0;
 }
 
@@ -230,7 +242,7 @@ void QueuePair::abandon_writes_from(const uint8_t* begin, const uint8_t* end) {
   if (!found) return;
   logger().warn("{} QP {:#x}: memory of unfinished writes is deregistered",
                 device_.entry().ibv.name, qpn_.value());
-  enter(QpState::kError, attributes_);
+  enter(QpState::kError, attributes_, chosen_);
 }
 
 }  // namespace softmrc::verbs

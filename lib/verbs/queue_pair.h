@@ -11,9 +11,12 @@
 #include <cerrno>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "base/types.h"
+#include "control/live_profile.h"
 #include "mrc.h"
+#include "path/ev_set.h"
 #include "transport/core.h"
 #include "transport/send_queue.h"
 #include "verbs/async_events.h"
@@ -29,6 +32,13 @@ namespace softmrc::verbs {
 class CompletionQueue;
 class Device;
 
+// The profiles a QP uses; they are busy as long as it holds them.
+struct ChosenProfiles {
+  std::shared_ptr<const control::LiveProfile> ev;        // null: the node's own EVs
+  std::shared_ptr<const cc::MakeController> controller;  // null: as the node does
+  std::shared_ptr<void> ev_use, cc_use;
+};
+
 struct QueuePairInit {
   void* user = nullptr;
   CompletionQueue* send_cq = nullptr;
@@ -40,7 +50,7 @@ struct QueuePairInit {
   Owner owner;
 };
 
-class QueuePair {
+class QueuePair final : private path::EvSet::Listener {
  public:
   // In RESET. nullptr: EINVAL a size above the device's limits or objects of different devices,
   // ENOMEM.
@@ -78,6 +88,11 @@ class QueuePair {
   void failed(transport::RequestStatus cause);
   void established();
 
+  // Brings what a controller has changed of a profile into effect, if the QP uses it.
+  void follow(const std::shared_ptr<const control::LiveProfile>& profile);
+  // What it thinks of the EVs of a profile: see merge_views(). Empty: it uses another.
+  std::string view_of(control::ProfileId profile);
+
   // Moves to ERROR if an unfinished write reads from [begin, end).
   void abandon_writes_from(const uint8_t* begin, const uint8_t* end);
 
@@ -85,8 +100,14 @@ class QueuePair {
   QueuePair(Device& device, const QueuePairInit& init, Qpn qpn);
 
   // queue_pair.cc
-  int enter(transport::QpState to, const AttributeStore& attributes);
+  int enter(transport::QpState to, const AttributeStore& attributes, const ChosenProfiles& chosen);
   bool drain();
+
+  // qp_profiles.cc
+  bool choose(const mrc_qp_attr& attr, int mask, ChosenProfiles& chosen, std::string* why);
+  bool fits(const AttributeStore& attributes, const ChosenProfiles& chosen, std::string* why) const;
+  void watch_evs(transport::Core& core, Time now, const ChosenProfiles& chosen);
+  void ev_changed(const path::Entry& entry, path::EvState state) override;
 
   // post.cc
   int may_post_send() const;
@@ -99,7 +120,8 @@ class QueuePair {
   const QueuePairInit init_;
   const Qpn qpn_;
   dataplane::Worker& worker_;
-  transport::Qp* core_qp_ = nullptr;  // the worker's
+  transport::Qp* core_qp_ = nullptr;                      // the worker's
+  std::shared_ptr<const control::LiveProfile> reported_;  // its EV events; likewise
   // Changes by modify() and by failure, both on the thread that holds the worker.
   std::atomic<ibv_qp_state> state_{IBV_QPS_RESET};
   std::atomic<bool> may_send_immediates_{true};    // max_wimm is not 0
@@ -112,6 +134,7 @@ class QueuePair {
   EventAcks async_acks_;
   std::mutex control_;  // modify, query
   AttributeStore attributes_;
+  ChosenProfiles chosen_;
 };
 
 }  // namespace softmrc::verbs

@@ -19,13 +19,15 @@ MAY_INCLUDE = {
     "cc": {"base", "wire"},
     "transport": {"base", "wire", "path", "cc"},
     "telemetry": {"base", "wire", "path", "transport"},
+    "control": {"base", "wire", "config", "path", "cc", "telemetry"},
     "sim": {"base", "wire", "config", "path", "cc", "transport"},
     "dataplane": {"base", "wire", "config", "path", "cc", "transport", "telemetry"},
-    "verbs": {"base", "wire", "config", "path", "cc", "transport", "telemetry", "dataplane"},
+    "verbs": {"base", "wire", "config", "path", "cc", "transport", "telemetry",
+              "dataplane", "control"},
 }
 # The public headers (include/) belong to the layer that serves them.
 PUBLIC = {"mrc.h", "mrc_ctl.h", "mrc_api_ver.h", "mrc_ctl_api_ver.h"}
-MAY_INCLUDE_PUBLIC = {"verbs"}
+MAY_INCLUDE_PUBLIC = {"verbs", "control"}
 CORE = {"wire", "path", "cc", "transport"}
 # Includes the core may not have, by what they would bring.
 CORE_FORBIDDEN_INCLUDES = {

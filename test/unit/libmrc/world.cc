@@ -3,7 +3,9 @@
 #include <arpa/inet.h>
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string>
 
 #include "config/node_config.h"
@@ -12,10 +14,25 @@ namespace test {
 
 namespace {
 
+// Of this run alone: what controllers set outlives processes.
+const std::string& state_directory() {
+  static const struct Directory {
+    Directory() {
+      char name[] = "/tmp/softmrc-libmrc-test-XXXXXX";
+      REQUIRE(mkdtemp(name) != nullptr);
+      path = name;
+    }
+    ~Directory() { std::filesystem::remove_all(path); }
+    std::string path;
+  } directory;
+  return directory.path;
+}
+
 // Two planes of SRv6 over in-process links; `own` and `peer` number the sides.
 std::string node_file(const std::string& name, char own, char peer, const std::string& own_downlink,
                       const std::string& peer_downlink) {
-  return "name: " + name + "\n" + "gids: [\"fd00:0:0:" + own + "::1\"]\n" +
+  return "name: " + name + "\n" + "gids: [\"fd00:0:0:" + own + "::1\"]\n" + "state_directory: \"" +
+         state_directory() + "/" + name + "\"\n" +
          "mtu: 9000\n"
          "back_to_back: true\n"
          "planes: 2\n"
@@ -64,8 +81,10 @@ softmrc::verbs::DeviceEntry* entry_of(const std::string& name) {
 
 }  // namespace
 
-void Side::open(const char* name) {
-  entry = entry_of(name);
+void Side::open(const char* name) { open(entry_of(name)); }
+
+void Side::open(softmrc::verbs::DeviceEntry* device) {
+  entry = device;
   REQUIRE(entry);
   verbs = softmrc::verbs::open_context(entry);
   REQUIRE(verbs);

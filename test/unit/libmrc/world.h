@@ -21,7 +21,8 @@ struct Side {
   mrc_context* mrc = nullptr;
   mrc_cq* cq = nullptr;
 
-  void open(const char* name);
+  void open(const char* name);  // of the two that World joins
+  void open(softmrc::verbs::DeviceEntry* device);
   void close();
   ibv_gid gid(int index = 3) const;
 };

@@ -54,6 +54,21 @@ struct Recorder final : EvSet::Listener {
   }
 };
 
+TEST_CASE("other entries take the places of a profile's, unless a port changes") {
+  const auto profile = [](uint32_t first_ev, uint8_t last_port) {
+    return Profile::plain({{PortId(1), Ev(first_ev), 0}, {PortId(last_port), Ev(2), 0}});
+  };
+  EvSet set(profile(1, 2), {}, Random(1));
+  const EvIndex first = set.profile_index(0) == 0 ? 0 : 1;
+  set.deny(first);
+  CHECK(set.replace(profile(7, 2)));
+  CHECK(set.entry(first).ev == Ev(7));
+  CHECK(set.state(first) == EvState::kDenied);
+  CHECK_FALSE(set.replace(profile(8, 3)));
+  CHECK_FALSE(set.replace(Profile::plain({{PortId(1), Ev(1), 0}})));
+  CHECK(set.entry(first).ev == Ev(7));
+}
+
 TEST_CASE("the floor holds from the start, also where equal shares come to less") {
   CHECK(make(3, 5, {.count = 8, .active = 5, .min_active = 4}).active_count() == 4);
   CHECK(make(3, 5, {.count = 3, .active = 3, .min_active = 8}).active_count() == 3);

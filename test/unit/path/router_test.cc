@@ -61,6 +61,42 @@ wire::NetworkHeaders applied(const Route& route, const Entry& e) {
   return net;
 }
 
+TEST_CASE("a controller's profile says how its entries are steered") {
+  const Router router = make();
+  const std::vector<Entry> entries = {{PortId(1), Ev(0xC001), 0}, {PortId(2), Ev(0xC002), 1}};
+  std::string why;
+  SECTION("containers of its own, with and without SRH; no template is needed") {
+    const auto profile =
+        Profile::containers(entries, {{ip("fcbb:bb00:1::"), {}}, {ip("fcbb:bb00:2::"), ip("9::")}},
+                            {ip("fd00:1::a"), ip("fd00:2::a")});
+    CHECK_FALSE(router.route(ip("fd00:a::1"), ip("2001:db8::1"), &why));
+    const auto route = router.route(ip("fd00:a::1"), ip("2001:db8::1"), &why, profile);
+    REQUIRE(route);
+    wire::NetworkHeaders net = applied(*route, (*profile)[0]);
+    REQUIRE(net.outer);
+    CHECK(net.outer->src == ip("fd00:1::a"));
+    CHECK(net.outer->dst == ip("fcbb:bb00:1::"));
+    CHECK_FALSE(net.srh);
+    route->apply((*profile)[1], net);
+    CHECK(net.outer->src == ip("fd00:2::a"));
+    REQUIRE(net.srh);
+    CHECK(net.srh->segment == ip("9::"));
+    CHECK(route->describe((*profile)[1]) == "plane 2: container fcbb:bb00:2::, then 9::");
+  }
+  SECTION("the EV alone, on an SRv6 node too") {
+    const auto profile = Profile::plain(entries);
+    const auto route = router.route(ip("fd00:a::1"), ip("2001:db8::1"), &why, profile);
+    REQUIRE(route);
+    const wire::NetworkHeaders net = applied(*route, (*profile)[0]);
+    CHECK_FALSE(net.outer);
+    CHECK(net.src_port == 0xC001);
+  }
+  SECTION("containers must be complete") {
+    CHECK_THROWS_AS(Profile::containers(entries, {{}}, {{}, {}}), std::invalid_argument);
+    CHECK_THROWS_AS(Profile::containers(entries, {{}, {}}, {{}}), std::invalid_argument);
+  }
+}
+
 TEST_CASE("a route fills inner and outer headers and the EV") {
   const Router router = make();
   const Route route = route_to(router, "fd00:b::1");

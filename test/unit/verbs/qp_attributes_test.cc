@@ -197,7 +197,6 @@ TEST_CASE_METHOD(Fixture, "values out of range change nothing", "[attributes]") 
   CHECK(refused(MRC_QP_MPR_DEST, [](auto&) {}));
   CHECK(refused(MRC_QP_CAP, [](auto& m) { m.cap = 8; }));
   CHECK(refused(1 << 20, [](auto&) {}));
-  CHECK(refused(MRC_QP_EV_PROFILE_ID, [](auto& m) { m.profile.ev_profile_id = 5; }));
   CHECK(store.merge(QpState::kInit, QpState::kRtr, &attr, kRtrMask, nullptr, MRC_QP_MPR, &why) ==
         EINVAL);
 
