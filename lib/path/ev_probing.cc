@@ -49,8 +49,8 @@ void EvSet::probe_done(EvIndex index, bool answered, wire::PathMark mark, Time n
 void EvSet::schedule(BadEv& bad, Time now) {
   // An EV that was lost again soon after it came back loses some, not all: it is asked as seldom as
   // one that does not answer, or it would lose packets every few milliseconds. [D]
-  const int relapses = std::max<int>(evs_[bad.index].relapses, 1) - 1;
-  const int backoff = std::max<int>(bad.unanswered, relapses);
+  const int relapses = evs_[bad.index].relapses;
+  const int backoff = std::max<int>(bad.unanswered, relapses < 2 ? 0 : kQuick - 1 + relapses);
   const int64_t interval = backoff < kQuick ? probe_interval_.count() >> 2 * (kQuick - backoff)
                                             : probe_interval_.count() << (backoff - kQuick);
   const auto spread = static_cast<uint64_t>(interval / 2 + 1);

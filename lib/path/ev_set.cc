@@ -157,7 +157,7 @@ void EvSet::retire(EvIndex index, EvEvent event, Time now) {
     ++mutable_counters(index).went_bad;
     bad_.reserve(evs_.size());  // once, with the first loss
     schedule(bad_.emplace_back(BadEv{.index = index, .due = kNever}), now);
-    if (evs_[index].relapses < kMaxBackoff) ++evs_[index].relapses;
+    if (evs_[index].relapses < kMostRelapses) ++evs_[index].relapses;
     update_next_probe();
     report(index);
   }

@@ -146,6 +146,7 @@ class EvSet {
   // [D]
   static constexpr uint8_t kMaxBackoff = 9;
   static constexpr int kQuick = 3;  // pauses below the interval
+  static constexpr uint8_t kMostRelapses = kMaxBackoff - kQuick + 1;
 
   // One in so many of a plane's rotation may be in SKIP at once (at least one).
   static constexpr uint16_t kMostSkipped = 8;

@@ -221,7 +221,8 @@ void MrcHost::service() {
   const Time now = world.now();
   std::array<uint16_t, kMaxPorts> free{};
   const std::span<transport::TxPacket> batch = context_.batch;
-  for (const Qpn qpn : rung_) core_.doorbell(now, qpn);
+  // A completion that comes of a doorbell may ring another.
+  for (size_t i = 0; i < rung_.size(); ++i) core_.doorbell(now, rung_[i]);
   rung_.clear();
   release_held(now);
   while (core_.wants_to_send() || core_.next_deadline() <= now) {

@@ -406,11 +406,19 @@ void Core::released(Time now, Token token) {
 
 // ---- completions ----
 
+// A program that sees the completion may post in its place at once, on another thread: the slot is
+// free by then.
+static void complete(Events& events, Qp& qp, const SendRequest& request, RequestStatus status) {
+  const SendRequest done = request;
+  qp.requestor.free_finished();
+  events.send_completed(qp.init.user, done, status);
+}
+
 void Core::drain_completions(Time now, Qp& qp) {
   Requestor& requestor = qp.requestor;
   while (const std::optional<Requestor::Finished> done = requestor.next_finished()) {
     if (done->request->signaled || done->status != RequestStatus::kSuccess)
-      events_.send_completed(qp.init.user, *done->request, done->status);
+      complete(events_, qp, *done->request, done->status);
   }
   if (requestor.failed() && qp.state != QpState::kError) {
     // If a port still has its buffers the completion has to wait; the QP need not.
@@ -420,7 +428,7 @@ void Core::drain_completions(Time now, Qp& qp) {
   }
   if (qp.state == QpState::kError && !requestor.failure_pending()) {
     while (const SendRequest* request = requestor.next_flushed())
-      events_.send_completed(qp.init.user, *request, RequestStatus::kFlushed);
+      complete(events_, qp, *request, RequestStatus::kFlushed);
     Events::Received flushed;
     flushed.status = RequestStatus::kFlushed;
     while (qp.init.receive_queue->take(&flushed.wr_id)) events_.received(qp.init.user, flushed);
