@@ -1,7 +1,8 @@
 /*
  * The calls of libibverbs on one of our devices, as a C program makes them under mrc-run: found by
  * name, opened, queried by the exported functions and by those inline in the header, protection
- * domains and memory regions good and bad, and everything else refused at once with EOPNOTSUPP.
+ * domains and memory regions good and bad, completion queues and queue pairs, classic and extended, and
+ * what does not exist refused at once with EOPNOTSUPP.
  * Usage: device_calls DEVICE
  */
 #include <arpa/inet.h>
@@ -183,13 +184,14 @@ static void check_refusals(struct ibv_context* context) {
   struct ibv_pd* const pd = ibv_alloc_pd(context);
   CHECK(pd != NULL);
   if (pd == NULL) return;
-  struct ibv_qp_init_attr qp = {.qp_type = IBV_QPT_RC};
+  struct ibv_qp_init_attr qp = {.qp_type = IBV_QPT_UD};
   struct ibv_qp_init_attr_ex qp_ex = {
       .qp_type = IBV_QPT_RC,
       .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
       .pd = pd,
+      .send_ops_flags = IBV_QP_EX_WITH_RDMA_READ,
   };
-  struct ibv_cq_init_attr_ex cq_ex = {.cqe = 1};
+  struct ibv_cq_init_attr_ex cq_ex = {.cqe = 1, .wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP};
   struct ibv_srq_init_attr srq = {.attr = {.max_wr = 1, .max_sge = 1}};
   struct ibv_srq_init_attr_ex srq_ex = {.comp_mask = IBV_SRQ_INIT_ATTR_TYPE,
                                         .srq_type = IBV_SRQT_XRC};
@@ -200,8 +202,6 @@ static void check_refusals(struct ibv_context* context) {
   struct ibv_td_init_attr td = {0};
   struct ibv_xrcd_init_attr xrcd = {0};
 
-  CHECK_REFUSED(ibv_create_comp_channel(context));
-  CHECK_REFUSED(ibv_create_cq(context, 1, NULL, NULL, 0));
   CHECK_REFUSED(ibv_create_cq_ex(context, &cq_ex));
   CHECK_REFUSED(ibv_create_qp(pd, &qp));
   CHECK_REFUSED(ibv_create_qp_ex(context, &qp_ex));
@@ -221,6 +221,130 @@ static void check_refusals(struct ibv_context* context) {
   uint8_t mac[ETHERNET_LL_SIZE];
   uint16_t vlan;
   CHECK(ibv_resolve_eth_l2_from_gid(context, &ah, mac, &vlan) == EOPNOTSUPP);
+  CHECK(ibv_dealloc_pd(pd) == 0);
+}
+
+static void to_init(struct ibv_qp* qp) {
+  struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1};
+  CHECK(ibv_modify_qp(qp, &attr,
+                      IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS) == 0);
+  CHECK(qp->state == IBV_QPS_INIT);
+}
+
+static void check_classic(struct ibv_context* context) {
+  struct ibv_pd* const pd = ibv_alloc_pd(context);
+  struct ibv_comp_channel* const channel = ibv_create_comp_channel(context);
+  CHECK(channel != NULL && channel->context == context);
+  if (pd == NULL || channel == NULL) return;
+  CHECK(fcntl(channel->fd, F_SETFL, O_NONBLOCK) == 0);
+  struct ibv_cq* const cq = ibv_create_cq(context, 10, &failures, channel, 0);
+  CHECK(cq != NULL && cq->cqe >= 10 && cq->channel == channel);
+  CHECK(ibv_create_cq(context, 10, NULL, NULL, context->num_comp_vectors) == NULL);
+  if (cq == NULL) return;
+  CHECK(ibv_destroy_comp_channel(channel) == EBUSY);
+  struct ibv_qp_init_attr init = {.send_cq = cq,
+                                  .recv_cq = cq,
+                                  .cap = {.max_send_wr = 5, .max_recv_wr = 5, .max_send_sge = 1},
+                                  .qp_type = IBV_QPT_RC};
+  struct ibv_qp* const qp = ibv_create_qp(pd, &init);
+  CHECK(qp != NULL && qp->state == IBV_QPS_RESET && init.cap.max_send_wr >= 5);
+  if (qp == NULL) return;
+  CHECK(ibv_destroy_cq(cq) == EBUSY);
+  CHECK(ibv_dealloc_pd(pd) == EBUSY);
+  to_init(qp);
+  struct ibv_qp_attr attr;
+  struct ibv_qp_init_attr told;
+  CHECK(ibv_query_qp(qp, &attr, IBV_QP_STATE, &told) == 0);
+  CHECK(attr.qp_state == IBV_QPS_INIT && told.send_cq == cq && told.qp_type == IBV_QPT_RC);
+  struct ibv_send_wr read = {.opcode = IBV_WR_RDMA_READ};
+  struct ibv_send_wr* bad = NULL;
+  CHECK(ibv_post_send(qp, &read, &bad) == EINVAL && bad == &read); /* not yet in RTS */
+  attr.qp_state = IBV_QPS_ERR;
+  CHECK(ibv_modify_qp(qp, &attr, IBV_QP_STATE) == 0);
+  CHECK(ibv_post_send(qp, &read, &bad) == EINVAL && bad == &read); /* no reads */
+  struct ibv_send_wr write = {.wr_id = 3, .opcode = IBV_WR_RDMA_WRITE};
+  CHECK(ibv_req_notify_cq(cq, 0) == 0);
+  CHECK(ibv_post_send(qp, &write, &bad) == 0);
+  struct ibv_wc wc = {0};
+  while (ibv_poll_cq(cq, 1, &wc) == 0) {
+  }
+  CHECK(wc.status == IBV_WC_WR_FLUSH_ERR && wc.wr_id == 3 && wc.qp_num == qp->qp_num);
+  struct ibv_cq* of = NULL;
+  void* user = NULL;
+  CHECK(ibv_get_cq_event(channel, &of, &user) == 0 && of == cq && user == &failures);
+  ibv_ack_cq_events(cq, 1);
+  CHECK(ibv_get_cq_event(channel, &of, &user) == -1 && errno == EAGAIN);
+  CHECK(ibv_qp_to_qp_ex(qp) == NULL);
+  CHECK(ibv_destroy_qp(qp) == 0);
+  CHECK(ibv_destroy_cq(cq) == 0);
+  CHECK(ibv_destroy_comp_channel(channel) == 0);
+  CHECK(ibv_dealloc_pd(pd) == 0);
+}
+
+static void check_extended(struct ibv_context* context) {
+  struct ibv_pd* const pd = ibv_alloc_pd(context);
+  struct ibv_cq_init_attr_ex cq_init = {.cqe = 10, .wc_flags = IBV_WC_STANDARD_FLAGS};
+  struct ibv_cq_ex* const cq = ibv_create_cq_ex(context, &cq_init);
+  CHECK(pd != NULL && cq != NULL);
+  if (pd == NULL || cq == NULL) return;
+  struct ibv_qp_init_attr_ex init = {
+      .send_cq = ibv_cq_ex_to_cq(cq),
+      .recv_cq = ibv_cq_ex_to_cq(cq),
+      .cap = {.max_send_wr = 4, .max_recv_wr = 1, .max_send_sge = 2, .max_inline_data = 32},
+      .qp_type = IBV_QPT_RC,
+      .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+      .pd = pd,
+      .send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM,
+  };
+  struct ibv_qp* const qp = ibv_create_qp_ex(context, &init);
+  struct ibv_qp_ex* const ex = qp == NULL ? NULL : ibv_qp_to_qp_ex(qp);
+  CHECK(ex != NULL);
+  if (ex == NULL) return;
+  to_init(qp);
+  ibv_wr_start(ex);
+  ibv_wr_rdma_write(ex, 1, 0);
+  CHECK(ibv_wr_complete(ex) == EINVAL); /* not yet in RTS */
+  struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+  CHECK(ibv_modify_qp(qp, &attr, IBV_QP_STATE) == 0);
+  /* A batch whose second request is wrong: nothing of it is posted; nor of one that is given up. */
+  char data[64] = "inline";
+  ibv_wr_start(ex);
+  ex->wr_id = 1;
+  ibv_wr_rdma_write(ex, 1, 0);
+  ibv_wr_set_inline_data(ex, data, 8);
+  ex->wr_id = 2;
+  ibv_wr_rdma_write_imm(ex, 1, 0, 0);
+  ibv_wr_set_inline_data(ex, data, sizeof data);
+  CHECK(ibv_wr_complete(ex) == EINVAL);
+  ibv_wr_start(ex);
+  ibv_wr_rdma_write(ex, 1, 0);
+  ibv_wr_abort(ex);
+  struct ibv_poll_cq_attr poll = {0};
+  CHECK(ibv_start_poll(cq, &poll) == ENOENT);
+  /* More than the queue holds: nothing is posted either. */
+  ibv_wr_start(ex);
+  for (int i = 0; i < 5; ++i) ibv_wr_rdma_write(ex, 1, 0);
+  CHECK(ibv_wr_complete(ex) == ENOMEM);
+  ibv_wr_start(ex);
+  for (uint64_t id = 10; id < 13; ++id) {
+    ex->wr_id = id;
+    ibv_wr_rdma_write(ex, 1, 0);
+    ibv_wr_set_inline_data(ex, data, 8);
+  }
+  CHECK(ibv_wr_complete(ex) == 0);
+  int polled;
+  while ((polled = ibv_start_poll(cq, &poll)) == ENOENT) {
+  }
+  CHECK(polled == 0);
+  for (uint64_t id = 10; id < 13; ++id) {
+    CHECK(cq->wr_id == id && cq->status == IBV_WC_WR_FLUSH_ERR);
+    CHECK(ibv_wc_read_qp_num(cq) == qp->qp_num);
+    CHECK(ibv_wc_read_opcode(cq) == IBV_WC_RDMA_WRITE);
+    CHECK(ibv_next_poll(cq) == (id < 12 ? 0 : ENOENT));
+  }
+  ibv_end_poll(cq);
+  CHECK(ibv_destroy_qp(qp) == 0);
+  CHECK(ibv_destroy_cq(ibv_cq_ex_to_cq(cq)) == 0);
   CHECK(ibv_dealloc_pd(pd) == 0);
 }
 
@@ -254,6 +378,8 @@ int main(int argc, char** argv) {
     check_gids(context, ports, gids);
     check_memory(second);
     check_refusals(context);
+    check_classic(context);
+    check_extended(context);
     check_async_events(context);
     if (second != NULL) CHECK(ibv_close_device(second) == 0);
     check_memory(context);

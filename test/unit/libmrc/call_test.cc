@@ -281,14 +281,3 @@ TEST_CASE_METHOD(World, "a forked child cannot use its parent's device", "[fork]
   ibv_wc wc;
   CHECK(mrc_poll_cq(a.cq, 1, &wc) == 0);
 }
-
-TEST_CASE_METHOD(World, "what is not supported says so, in its own convention", "[unsupported]") {
-  mrc_comp_channel* channel = nullptr;
-  mrc_cq* cq = nullptr;
-  void* cq_context = nullptr;
-  mrc_async_event event{};
-  FAILS_WITH_MINUS_ONE(mrc_create_comp_channel(a.mrc, &channel), EOPNOTSUPP);
-  FAILS_WITH_VALUE(mrc_req_notify_cq(a.cq, 0), EOPNOTSUPP);
-  FAILS_WITH_MINUS_ONE(mrc_get_cq_event(channel, &cq, &cq_context), EOPNOTSUPP);
-  FAILS_WITH_MINUS_ONE(mrc_get_async_event(a.mrc, &event), EOPNOTSUPP);
-}

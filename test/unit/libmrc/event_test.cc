@@ -1,0 +1,189 @@
+// Completion channels and asynchronous events: the contract of each call, what raises an event and
+// what does not, and that none is lost or outlives its object.
+#include <fcntl.h>
+#include <poll.h>
+
+#include <catch2/catch.hpp>
+#include <cerrno>
+#include <future>
+
+#include "world.h"
+
+using namespace test;
+
+namespace {
+
+bool readable(int fd) {
+  pollfd entry{fd, POLLIN, 0};
+  return poll(&entry, 1, 0) == 1;
+}
+
+struct Channel {
+  explicit Channel(Side& side) {
+    REQUIRE(mrc_create_comp_channel(side.mrc, &handle) == 0);
+    REQUIRE(mrc_get_comp_channel_fd(handle, &fd) == 0);
+    REQUIRE(fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
+  }
+  ~Channel() { CHECK(mrc_destroy_comp_channel(handle) == 0); }
+  // 0 or the errno value; the event is acknowledged.
+  int take(mrc_cq* expected, void* context) {
+    mrc_cq* cq = nullptr;
+    void* got = nullptr;
+    if (mrc_get_cq_event(handle, &cq, &got) != 0) return errno;
+    CHECK(cq == expected);
+    CHECK(got == context);
+    mrc_ack_cq_events(cq, 1);
+    return 0;
+  }
+  mrc_comp_channel* handle = nullptr;
+  int fd = -1;
+};
+
+// The next event of a side about `qp`, which is acknowledged.
+ibv_event_type next_event(Side& side, mrc_qp* qp) {
+  mrc_async_event event{};
+  REQUIRE(mrc_get_async_event(side.mrc, &event) == 0);
+  CHECK(event.element.qp == qp);
+  mrc_ack_async_event(&event);
+  return event.event_type;
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(World, "completion channels", "[events]") {
+  mrc_comp_channel* none = nullptr;
+  CHECK(mrc_create_comp_channel(nullptr, &none) == -1);
+  CHECK(mrc_create_comp_channel(a.mrc, nullptr) == -1);
+  int fd = -1;
+  CHECK(mrc_get_comp_channel_fd(nullptr, &fd) == -1);
+  CHECK(mrc_destroy_comp_channel(nullptr) == EINVAL);
+  CHECK(mrc_req_notify_cq(nullptr, 0) == EINVAL);
+
+  Channel channel(a);
+  int context = 0;
+  mrc_cq* cq = mrc_create_cq(a.mrc, 16, &context, channel.handle, 0);
+  REQUIRE(cq);
+  CHECK(mrc_destroy_comp_channel(channel.handle) == EBUSY);
+  CHECK(mrc_create_cq(b.mrc, 16, nullptr, channel.handle, 0) == nullptr);  // another device's
+  CHECK(errno == EINVAL);
+  CHECK(channel.take(cq, &context) == EAGAIN);
+  CHECK(mrc_req_notify_cq(cq, 0) == 0);
+  CHECK_FALSE(readable(channel.fd));
+  CHECK(mrc_destroy_cq(cq) == 0);
+}
+
+TEST_CASE_METHOD(World, "an armed CQ tells its channel once", "[events]") {
+  Channel channel(a);
+  int context = 0;
+  mrc_cq* cq = mrc_create_cq(a.mrc, 64, &context, channel.handle, 0);
+  REQUIRE(cq);
+  QpOptions options;
+  options.send_cq = cq;
+  mrc_qp* out = qp_on_a(options);
+  mrc_qp* in = qp_on_b();
+  connect(out, in);
+  Buffer from(a, 4096), to(b, 4096);
+  const auto complete = [&](int count) {
+    for (int i = 0; i < count; ++i) REQUIRE(Write(from, to, 64).signaled().post(out) == 0);
+    ibv_wc wc[8];
+    int done = 0;
+    while (done < count) {
+      const int polled = mrc_poll_cq(cq, 8, wc);
+      REQUIRE(polled >= 0);
+      done += polled;
+      run_until([] { return true; });
+    }
+  };
+  complete(1);
+  CHECK_FALSE(readable(channel.fd));  // not armed
+  CHECK(mrc_req_notify_cq(cq, 0) == 0);
+  complete(3);
+  CHECK(readable(channel.fd));
+  CHECK(channel.take(cq, &context) == 0);
+  CHECK(channel.take(cq, &context) == EAGAIN);
+
+  // Solicited only: sends are not, unless they fail.
+  CHECK(mrc_req_notify_cq(cq, 1) == 0);
+  complete(1);
+  CHECK(channel.take(cq, &context) == EAGAIN);
+  CHECK(mrc_req_notify_cq(cq, 0) == 0);  // for all prevails
+  CHECK(mrc_req_notify_cq(cq, 1) == 0);
+  complete(1);
+  CHECK(channel.take(cq, &context) == 0);
+
+  // An event that is taken and not acknowledged holds the CQ.
+  CHECK(mrc_req_notify_cq(cq, 0) == 0);
+  complete(1);
+  mrc_cq* got = nullptr;
+  void* user = nullptr;
+  REQUIRE(mrc_get_cq_event(channel.handle, &got, &user) == 0);
+  for (mrc_qp* qp : std::exchange(qps, {})) CHECK(mrc_destroy_qp(qp) == 0);
+  auto destroyed = std::async(std::launch::async, [&] { return mrc_destroy_cq(cq); });
+  CHECK(destroyed.wait_for(std::chrono::milliseconds(50)) == std::future_status::timeout);
+  mrc_ack_cq_events(cq, 1);
+  CHECK(destroyed.get() == 0);
+}
+
+TEST_CASE_METHOD(World, "arming a CQ that holds completions fires at once", "[events]") {
+  Channel channel(a);
+  mrc_cq* cq = mrc_create_cq(a.mrc, 64, nullptr, channel.handle, 0);
+  REQUIRE(cq);
+  QpOptions options;
+  options.send_cq = cq;
+  mrc_qp* out = qp_on_a(options);
+  connect(out, qp_on_b());
+  Buffer from(a, 4096), to(b, 4096);
+  REQUIRE(Write(from, to, 64, 7).signaled().post(out) == 0);
+  mrc_qp* watch = qp_on_a();  // whose completions show that the first write is done
+  connect(watch, qp_on_b());
+  REQUIRE(Write(from, to, 64).signaled().post(watch) == 0);
+  run_until([&] { return done_a.size() == 1; });
+  for (int i = 0; i < 1000 && channel.take(cq, nullptr) != 0; ++i) {
+    CHECK(mrc_req_notify_cq(cq, 0) == 0);
+    run_until([] { return true; });
+  }
+  ibv_wc wc{};
+  CHECK(mrc_poll_cq(cq, 1, &wc) == 1);
+  CHECK(wc.wr_id == 7);
+  // What is left of an armed CQ's events goes with it.
+  CHECK(mrc_req_notify_cq(cq, 0) == 0);
+  for (mrc_qp* qp : std::exchange(qps, {})) CHECK(mrc_destroy_qp(qp) == 0);
+  CHECK(mrc_destroy_cq(cq) == 0);
+  CHECK_FALSE(readable(channel.fd));
+}
+
+TEST_CASE_METHOD(World, "what befalls a QP or a CQ is an asynchronous event", "[events]") {
+  mrc_async_event event{};
+  CHECK(mrc_get_async_event(nullptr, &event) == -1);
+  CHECK(errno == EINVAL);
+  for (Side* side : {&a, &b}) REQUIRE(fcntl(side->verbs->async_fd, F_SETFL, O_NONBLOCK) == 0);
+  CHECK(mrc_get_async_event(a.mrc, &event) == -1);
+  CHECK(errno == EAGAIN);
+  mrc_ack_async_event(nullptr);
+
+  mrc_qp* out = qp_on_a();
+  mrc_qp* in = qp_on_b();
+  connect(out, in);
+  Buffer from(a, 4096), to(b, 4096);
+  Write bad(from, to, 64);
+  bad.wr.wr.rdma.rkey ^= 0x100;
+  REQUIRE(bad.signaled().post(out) == 0);
+  run_until([&] { return done_a.size() == 1; });
+  CHECK(done_a[0].status == IBV_WC_REM_ACCESS_ERR);
+  CHECK(readable(a.verbs->async_fd));
+  CHECK(next_event(a, out) == IBV_EVENT_QP_FATAL);
+  CHECK(next_event(b, in) == IBV_EVENT_QP_ACCESS_ERR);
+  CHECK_FALSE(readable(a.verbs->async_fd));
+
+  // One that is gone leaves none behind.
+  mrc_qp* gone = qp_on_a();
+  connect(gone, qp_on_b());
+  Write again(from, to, 64);
+  again.wr.wr.rdma.rkey ^= 0x100;
+  REQUIRE(again.signaled().post(gone) == 0);
+  run_until([&] { return done_a.size() == 2; });
+  CHECK(readable(a.verbs->async_fd));
+  std::erase(qps, gone);
+  CHECK(mrc_destroy_qp(gone) == 0);
+  CHECK_FALSE(readable(a.verbs->async_fd));
+}
