@@ -1,9 +1,8 @@
 /*
  * The calls of libibverbs on one of our devices, as a C program makes them under mrc-run: found by
  * name, opened, queried by the exported functions and by those inline in the header, protection
- * domains and memory regions good and bad, completion queues and queue pairs, classic and extended, and
- * what does not exist refused at once with EOPNOTSUPP.
- * Usage: device_calls DEVICE
+ * domains and memory regions good and bad, completion queues and queue pairs, classic and extended,
+ * and what does not exist refused at once with EOPNOTSUPP. Usage: device_calls DEVICE
  */
 #include <arpa/inet.h>
 #include <dlfcn.h>
