@@ -328,12 +328,9 @@ TEST_CASE_METHOD(ControlWorld, "an administrator takes a port down", "[ctl][path
 
 TEST_CASE_METHOD(ControlWorld, "endpoint operations", "[ctl][paths]") {
   // What is asked of a port that is down is not sent.
-  run_until([&] {
-    ibv_port_attr one{}, two{};
-    return softmrc::verbs::query_port(a.verbs, 1, &one) == 0 &&
-           softmrc::verbs::query_port(a.verbs, 2, &two) == 0 && one.state == IBV_PORT_ACTIVE &&
-           two.state == IBV_PORT_ACTIVE;
-  });
+  const softmrc::dataplane::Node& node =
+      softmrc::verbs::node_of(*softmrc::verbs::device_of(a.verbs));
+  run_until([&] { return node.port_up(softmrc::PortId(1)) && node.port_up(softmrc::PortId(2)); });
   // b answers from whichever thread drives it.
   const std::jthread peer([&](const std::stop_token& stop) {
     ibv_wc wc;
