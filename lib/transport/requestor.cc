@@ -337,6 +337,8 @@ void Requestor::fail_oldest(RequestStatus status) {
 // RFC 8985 takes a quarter of the smallest RTT. Between hosts the smallest is a lucky packet's: a
 // receiver that lost its core between two planes delivers one plane's packets late by far more,
 // and the smoothed RTT has seen that. In a network of switches the two are nearly the same. [D]
-Duration Requestor::reorder_window() const { return std::min(srtt_ / 16 * reorder_steps_, srtt_); }
+Duration Requestor::reorder_window() const {
+  return std::min(srtt_ / 16 * (reorder_steps_ + 2), srtt_);
+}
 
 }  // namespace softmrc::transport
