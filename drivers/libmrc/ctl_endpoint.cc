@@ -1,5 +1,6 @@
 // Endpoint operations: EV probes and port status updates for a controller.
 #include <algorithm>
+#include <cstring>
 
 #include "ctl.h"
 #include "result.h"
@@ -9,7 +10,7 @@ using namespace softmrc::libmrc;
 
 namespace {
 
-int send_wait(struct mrc_context* context, uint8_t dscp, enum mrc_ctl_ep_op_type op,
+int send_wait(struct mrc_context* context, uint8_t dscp, int op,
               const struct mrc_ctl_ep_req* requests, int count, uint32_t timeout,
               struct mrc_ctl_ep_rsp* responses, int* answered) {
   if (const int error = admit(context, answered)) return error;
@@ -33,7 +34,11 @@ int mrc_ctl_ep_batch_send_wait(struct mrc_context* mrc_ctx, uint8_t req_tc,
                                enum mrc_ctl_ep_op_type op_type, struct mrc_ctl_ep_req* req,
                                int num_req, uint32_t rsp_timeout, struct mrc_ctl_ep_rsp* rsp,
                                int* num_rsp) {
+  // Read as the number it is: C callers may have put anything there.
+  int op = 0;
+  static_assert(sizeof op == sizeof op_type);
+  std::memcpy(&op, &op_type, sizeof op);
   return minus_one(guarded(__func__, [&] {
-    return send_wait(mrc_ctx, req_tc, op_type, req, num_req, rsp_timeout, rsp, num_rsp);
+    return send_wait(mrc_ctx, req_tc, op, req, num_req, rsp_timeout, rsp, num_rsp);
   }));
 }

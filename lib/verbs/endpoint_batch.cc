@@ -129,7 +129,7 @@ json to_json(const EndpointBatch& batch) {
                         r.req_ev.port, r.op.port_status_update.port_status});
   return {{"ask", "endpoint"},
           {"dscp", batch.dscp},
-          {"op", static_cast<int>(batch.op)},
+          {"op", batch.op},
           {"timeout_ns", batch.timeout_ns},
           {"requests", std::move(requests)}};
 }
@@ -192,7 +192,7 @@ std::string answer_endpoint(Device& device, const json& question) {
   std::vector<mrc_ctl_ep_req> requests;
   for (const json& request : question.at("requests")) requests.push_back(request_from(request));
   EndpointBatch batch{.dscp = question.at("dscp"),
-                      .op = static_cast<mrc_ctl_ep_op_type>(question.at("op").get<int>()),
+                      .op = question.at("op").get<int>(),
                       .requests = requests,
                       .timeout_ns = question.at("timeout_ns")};
   std::vector<mrc_ctl_ep_rsp> answers;

@@ -17,7 +17,7 @@ class Device;
 
 struct EndpointBatch {
   uint8_t dscp = 0;
-  mrc_ctl_ep_op_type op = MRC_CTL_EP_OP_EV_PROBE;
+  int op = MRC_CTL_EP_OP_EV_PROBE;  // mrc_ctl_ep_op_type, as a caller gave it
   std::span<const mrc_ctl_ep_req> requests;
   uint32_t timeout_ns = 0;  // of the whole batch
 };
