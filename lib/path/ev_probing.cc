@@ -1,6 +1,6 @@
-// EvSet's probing of ASSUMED_BAD EVs: each is probed about once per interval, and is back after
-// enough answers in a row. An EV that keeps failing is asked ever less often, so that a dead switch
-// costs a QP next to nothing. Rule: doc/protocol.md, "EVs".
+// EvSet's probing of ASSUMED_BAD EVs: each is probed at once, and is back after enough answers in a
+// row. An EV that keeps failing is asked ever less often, so that a dead switch costs a QP next to
+// nothing. Rule: doc/protocol.md, "EVs".
 #include <algorithm>
 #include <cassert>
 
@@ -10,31 +10,36 @@ namespace softmrc::path {
 
 EvIndex EvSet::probe_due(Time now, PortMask room) {
   if (now < next_probe_) return kNoEv;
-  BadEv* oldest = nullptr;
+  // First whoever needs the fewest answers more: of many that work one is back soon, and tells that
+  // its loss was one of many. [D]
+  BadEv* next = nullptr;
   for (BadEv& bad : bad_) {
     const Plane& plane = plane_of(bad.index);
     if (!plane.up || (room & mask_of(plane.port)) == 0 || bad.due > now) continue;
-    if (oldest == nullptr || bad.due < oldest->due) oldest = &bad;
+    if (next == nullptr || bad.successes > next->successes ||
+        (bad.successes == next->successes && bad.due < next->due))
+      next = &bad;
   }
-  if (oldest == nullptr) return kNoEv;
-  schedule(*oldest, now);  // asked again if no outcome comes back
+  if (next == nullptr) return kNoEv;
+  if (next->unanswered < kMaxBackoff) ++next->unanswered;
+  schedule(*next, now);  // asked again if no outcome comes back
   update_next_probe();
-  return oldest->index;
+  return next->index;
 }
 
 void EvSet::probe_done(EvIndex index, bool answered, wire::PathMark mark, Time now) {
   if (evs_[index].state != EvState::kAssumedBad) return;
   const auto bad = find_bad(index);
   if (answered && (mark == wire::PathMark::kNone || mark == wire::PathMark::kSkipOnce)) {
-    bad->failures = 0;
+    bad->unanswered = 0;
     if (++bad->successes >= probe_successes_) {
+      ++innocent_losses_;
       recover(index,
               mark == wire::PathMark::kNone ? EvEvent::kProbedHealthy : EvEvent::kProbedMarked);
       return;
     }
   } else {
     bad->successes = 0;
-    bad->failures = std::min<uint8_t>(static_cast<uint8_t>(bad->failures + 1), kMaxBackoff);
   }
   schedule(*bad, now);
   update_next_probe();
@@ -44,8 +49,10 @@ void EvSet::probe_done(EvIndex index, bool answered, wire::PathMark mark, Time n
 void EvSet::schedule(BadEv& bad, Time now) {
   // An EV that was lost again soon after it came back loses some, not all: it is asked as seldom as
   // one that does not answer, or it would lose packets every few milliseconds. [D]
-  const int backoff = std::max<int>(bad.failures, evs_[bad.index].relapses);
-  const int64_t interval = probe_interval_.count() << backoff;
+  const int relapses = evs_[bad.index].relapses;
+  const int backoff = std::max<int>(bad.unanswered, relapses < 2 ? 0 : kQuick - 1 + relapses);
+  const int64_t interval = backoff < kQuick ? probe_interval_.count() >> 2 * (kQuick - backoff)
+                                            : probe_interval_.count() << (backoff - kQuick);
   const auto spread = static_cast<uint64_t>(interval / 2 + 1);
   bad.due = now + Duration(interval - interval / 4 + static_cast<int64_t>(random_.next() % spread));
 }

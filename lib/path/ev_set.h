@@ -44,6 +44,10 @@ struct EvSetConfig {
 struct EvCounters {
   uint64_t sent = 0;
   uint32_t lost = 0, skipped = 0, went_bad = 0, came_back = 0;
+
+  // For EvSet: how much the losses so far speak against the path, in bits, and when they did.
+  float suspicion = 0;
+  uint32_t sent_at_loss = 0;
 };
 
 class EvSet {
@@ -76,11 +80,14 @@ class EvSet {
   EvIndex size() const { return static_cast<EvIndex>(evs_.size()); }
   size_t active_count() const;
 
-  void on_sent(EvIndex index) { ++mutable_counters(index).sent; }
+  void on_sent(EvIndex index) {
+    ++mutable_counters(index).sent;
+    ++sent_lately_;
+  }
   void on_mark(EvIndex index, wire::PathMark mark, Time now);  // from a SACK
   void on_trimmed(EvIndex index);                              // NACK TRIMMED
-  // Inferred path loss: ASSUMED_BAD, replaced. A loss reported on an EV that is ASSUMED_BAD already
-  // retires nothing more.
+  // Inferred path loss: ASSUMED_BAD, replaced, unless losses are everywhere and this is but one of
+  // them. A loss reported on an EV that is ASSUMED_BAD already retires nothing more.
   void on_loss(EvIndex index, Time now);
   // The loss was none: GOOD again, if nothing else has happened to it.
   void forgive(EvIndex index);
@@ -133,9 +140,13 @@ class EvSet {
     }
   };
 
-  // Longest pause between probes of a dead EV, as a power of two of the interval: 64 ms by default,
-  // soon enough after a repair, and 256 dead EVs cost 4 packets per millisecond. [D]
-  static constexpr uint8_t kMaxBackoff = 6;
+  // Pauses between probes grow from a 64th of the interval by fours to the interval, then by twos
+  // to 64 of them: 16 us to 64 ms by default. An EV that lost one packet of many is back within
+  // three RTTs or so, one that is repaired soon; and 256 dead ones cost 4 packets per millisecond.
+  // [D]
+  static constexpr uint8_t kMaxBackoff = 9;
+  static constexpr int kQuick = 3;  // pauses below the interval
+  static constexpr uint8_t kMostRelapses = kMaxBackoff - kQuick + 1;
 
   // One in so many of a plane's rotation may be in SKIP at once (at least one).
   static constexpr uint16_t kMostSkipped = 8;
@@ -143,8 +154,8 @@ class EvSet {
   // One ASSUMED_BAD EV. bad_ is in order of the loss: the front has been bad for longest.
   struct BadEv {
     EvIndex index;
-    uint8_t successes = 0;  // probes answered in a row
-    uint8_t failures = 0;   // in a row, as an exponent of the interval
+    uint8_t successes = 0;   // probes answered in a row
+    uint8_t unanswered = 0;  // in a row, the one under way included
     Time due;
   };
 
@@ -166,6 +177,7 @@ class EvSet {
   // States (ev_set.cc).
   bool apply(EvIndex index, EvEvent event);
   void skip(EvIndex index, EvEvent event);
+  bool one_of_many(EvIndex index);
   void retire(EvIndex index, EvEvent event, Time now);
   void recover(EvIndex index, EvEvent event);
   void settle(Plane& plane);
@@ -194,6 +206,7 @@ class EvSet {
   Time next_probe_ = kNever;
   Duration probe_interval_;
   Random random_;
+  uint32_t sent_lately_ = 0, innocent_losses_ = 0;  // packets of all EVs, and losses; both fade
   uint32_t min_active_;
   uint8_t probe_successes_;
   uint8_t turn_ = 0;                           // planes_ index whose turn is next

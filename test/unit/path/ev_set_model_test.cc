@@ -3,6 +3,7 @@
 // hold after every operation.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,6 +40,10 @@ class Model final : EvSet::Listener {
     switch (random_.below(24)) {
       case 0:
         ++counters_[ev].lost;
+        if (!weighs_enough(ev)) {
+          set_.on_loss(ev, now_);
+          return check();
+        }
         return lose(ev, [&] { set_.on_loss(ev, now_); });
       case 1:
         return random_.below(2) == 0
@@ -70,6 +75,8 @@ class Model final : EvSet::Listener {
     EvState state = EvState::kGood;
     uint32_t successes = 0;
     uint32_t turns_waited = 0;  // draws of its plane while in SKIP
+    double bits = 0;            // that losses speak against it
+    uint64_t sent_at_loss = 0;
   };
 
   static std::shared_ptr<const Profile> make_profile(const Shape& shape) {
@@ -87,12 +94,33 @@ class Model final : EvSet::Listener {
     return n;
   }
 
+  // Does a loss retire its EV? By what all losses so far say: twelve bits against it are enough,
+  // where one loss brings as many as it is likelier on a path that loses half, and a packet sent
+  // takes one off. Losses that retire nothing, and EVs that come back, tell what is lost elsewhere.
+  bool weighs_enough(EvIndex ev) {
+    for (; sent_ > 8192; sent_ /= 2) innocent_ /= 2;
+    const double elsewhere = std::min(1.0 / 16, (innocent_ + 1.0 / 32) / (sent_ + 512.0));
+    ModelEv& m = evs_[ev];
+    m.bits = std::max(0.0, m.bits - static_cast<double>(counters_[ev].sent - m.sent_at_loss)) +
+             std::log2(0.5 / elsewhere);
+    m.sent_at_loss = counters_[ev].sent;
+    REQUIRE(std::abs(m.bits - 12) > 1e-4);  // the set counts in floats
+    if (m.bits < 12) ++innocent_;
+    return m.bits >= 12;
+  }
+
+  // The state alone: what speaks against the EV stays.
+  static void enter(ModelEv& m, EvState state) {
+    m.state = state;
+    m.successes = m.turns_waited = 0;
+  }
+
   template <typename Operation>
   void lose(EvIndex ev, Operation operation) {
     ModelEv& m = evs_[ev];
     operation();
     if (m.state == EvState::kGood || m.state == EvState::kSkip) {
-      m = {.state = EvState::kAssumedBad};
+      enter(m, EvState::kAssumedBad);
       expected_.emplace_back(ev, EvState::kAssumedBad);
       ++counters_[ev].went_bad;
     } else if (m.state == EvState::kAssumedBad && was_active_[ev]) {
@@ -115,7 +143,7 @@ class Model final : EvSet::Listener {
     // Which EVs of a plane that is down lie in its rotation can't be seen from outside.
     if (skips || (!up(ev) && set_.state(ev) == EvState::kSkip)) {
       counters_[ev].skipped += evs_[ev].state != EvState::kSkip;
-      evs_[ev] = {.state = EvState::kSkip};
+      enter(evs_[ev], EvState::kSkip);
     }
     check();
   }
@@ -124,21 +152,21 @@ class Model final : EvSet::Listener {
     set_.forgive(ev);
     if (evs_[ev].state == EvState::kAssumedBad) {
       back(ev);
-      evs_[ev] = {};
+      enter(evs_[ev], EvState::kGood);
     }
     check();
   }
 
   void deny(EvIndex ev) {
     set_.deny(ev);
-    evs_[ev] = {.state = EvState::kDenied};
+    enter(evs_[ev], EvState::kDenied);
     check();
   }
 
   void allow(EvIndex ev) {
     back(ev);
     set_.allow(ev);
-    evs_[ev] = {.state = EvState::kGood};
+    enter(evs_[ev], EvState::kGood);
     check();
   }
 
@@ -173,7 +201,8 @@ class Model final : EvSet::Listener {
     set_.probe_done(ev, answered, mark, now_);
     if (m.successes == shape_.config.probe_successes) {
       back(ev);
-      m = {.state = EvState::kGood};
+      ++innocent_;
+      enter(m, EvState::kGood);
       if (mark == PathMark::kSkipOnce && set_.state(ev) == EvState::kSkip) m.state = EvState::kSkip;
     }
     check();
@@ -226,6 +255,7 @@ class Model final : EvSet::Listener {
     if (ev == kNoEv) return;
     set_.on_sent(ev);
     ++counters_[ev].sent;
+    ++sent_;
     REQUIRE((room & mask_of(set_.entry(ev).port)) != 0);
     last_port_ = plane(ev) + 1;
     fair(ev, avoid);
@@ -283,7 +313,7 @@ class Model final : EvSet::Listener {
       ModelEv& m = evs_[i];
       const EvState state = set_.state(i);
       // The only change nobody asked for: a SKIP that is over.
-      if (m.state == EvState::kSkip && state == EvState::kGood) m = {};
+      if (m.state == EvState::kSkip && state == EvState::kGood) enter(m, EvState::kGood);
       CAPTURE(i, name(state), name(m.state));
       REQUIRE(state == m.state);
       REQUIRE(m.turns_waited <= 2 * set_.size());
@@ -325,7 +355,8 @@ class Model final : EvSet::Listener {
   std::vector<bool> up_, was_active_;
   size_t last_port_;
   std::vector<EvCounters> counters_;
-  std::vector<uint32_t> turns_;  // since the rotation last changed
+  uint32_t sent_ = 0, innocent_ = 0;  // packets of all EVs and losses that retired none; both fade
+  std::vector<uint32_t> turns_;       // since the rotation last changed
   std::vector<std::pair<uint32_t, EvState>> heard_;
   std::vector<std::pair<EvIndex, EvState>> expected_;
 };

