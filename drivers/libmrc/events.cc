@@ -69,8 +69,8 @@ int mrc_destroy_comp_channel(struct mrc_comp_channel* channel) {
 }
 
 int mrc_req_notify_cq(struct mrc_cq* cq, int solicited_only) {
-  return errno_value(
-      guarded(__func__, [&] { return cq ? cq->queue->arm(solicited_only != 0) : EINVAL; }));
+  return errno_value(guarded(
+      __func__, [&] { return cq && cq->queue ? cq->queue->arm(solicited_only != 0) : EINVAL; }));
 }
 
 int mrc_get_cq_event(struct mrc_comp_channel* channel, struct mrc_cq** cq, void** cq_context) {
@@ -78,7 +78,7 @@ int mrc_get_cq_event(struct mrc_comp_channel* channel, struct mrc_cq** cq, void*
 }
 
 void mrc_ack_cq_events(struct mrc_cq* cq, unsigned int nevents) {
-  if (cq) cq->queue->event_acks().ack(nevents);
+  if (cq && cq->queue) cq->queue->event_acks().ack(nevents);
 }
 
 int mrc_get_async_event(struct mrc_context* mrc_ctx, struct mrc_async_event* event) {

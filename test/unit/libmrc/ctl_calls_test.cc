@@ -136,7 +136,7 @@ TEST_CASE_METHOD(World, "profile calls say what is wrong", "[ctl]") {
 TEST_CASE_METHOD(World, "a profile belongs to its device", "[ctl]") {
   Profiles on_a(a);
   on_a.udp_format(9);
-  on_a.explicit_profile(9, 9, {udp_ev(0xC001, 1), udp_ev(0xC002, 2)});
+  on_a.explicit_profile(9, 9, {ev16(0xC001, 1), ev16(0xC002, 2)});
   mrc_ctl_ev_profile_attr attr{};
   const int mask = MRC_CTL_EV_PROFILE_CUR_STATE;
   REQUIRE(mrc_ctl_query_ev_profile(a.mrc, 9, &attr, mask) == 0);
@@ -149,8 +149,8 @@ TEST_CASE_METHOD(World, "a profile belongs to its device", "[ctl]") {
   REQUIRE(mrc_ctl_query_ev_profile(b.mrc, 9, &attr, mask) == 0);
   CHECK(attr.cur_profile_state == MRC_CTL_PROFILE_INIT);
   CHECK(mrc_destroy_context(second) == 0);
-  CHECK(on_a.state_of(9, udp_ev(0xC001, 1)) == MRC_CTL_EV_UNKNOWN);  // no QP uses it
-  FAILS_WITH_MINUS_ONE(on_a.set_state(9, udp_ev(0xC003, 1), MRC_CTL_EV_DENIED), ENOENT);
+  CHECK(on_a.state_of(9, ev16(0xC001, 1)) == MRC_CTL_EV_UNKNOWN);  // no QP uses it
+  FAILS_WITH_MINUS_ONE(on_a.set_state(9, ev16(0xC003, 1), MRC_CTL_EV_DENIED), ENOENT);
 }
 
 TEST_CASE_METHOD(World, "EV event CQs", "[ctl]") {
@@ -167,6 +167,8 @@ TEST_CASE_METHOD(World, "EV event CQs", "[ctl]") {
   CHECK(mrc_ctl_poll_ev_event(a.cq, 1, &event) == -EINVAL);
   ibv_wc wc;
   FAILS_WITH_MINUS_ONE(mrc_poll_cq(events, 1, &wc), EINVAL);
+  FAILS_WITH_VALUE(mrc_req_notify_cq(events, 0), EINVAL);
+  mrc_ack_cq_events(events, 1);  // nothing to acknowledge, and nothing to crash on
   mrc_qp_init_attr init{};
   init.send_cq = events;
   init.recv_cq = a.cq;
