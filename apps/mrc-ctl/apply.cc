@@ -2,8 +2,8 @@
 // profile are exchanged one by one, anything else takes the profile OFFLINE, which needs it unused.
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 
+#include "control/ev_fields.h"
 #include "mrc-ctl/profiles.h"
 #include "mrc-ctl/text.h"
 
@@ -13,8 +13,6 @@ namespace {
 constexpr auto kInit = MRC_CTL_PROFILE_INIT;
 constexpr auto kOffline = MRC_CTL_PROFILE_OFFLINE;
 constexpr auto kOnline = MRC_CTL_PROFILE_ONLINE;
-
-bool same(const mrc_ctl_ev& a, const mrc_ctl_ev& b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 
 void report(const char* kind, uint64_t id, const char* what) {
   std::printf("%s %llu: %s\n", kind, static_cast<unsigned long long>(id), what);
@@ -74,11 +72,11 @@ class Applier {
     Format format;
     mrc_ctl_profile_state state;
     read_format(context_, wanted.format, format, state);
+    control::FormatProfile layout;
+    layout.widths = format.fields;
     std::vector<Field> fields;
-    for (const uint32_t width : format.fields) {
-      const auto all = static_cast<uint32_t>((uint64_t{1} << width) - 1);
-      fields.push_back({width, 0, 0, all, all});
-    }
+    for (const mrc_ctl_ev_field& whole : control::whole_fields(layout))
+      fields.push_back(field_of(whole));
     return fields;
   }
 
@@ -104,7 +102,7 @@ class Applier {
     std::vector<mrc_ctl_ev_op_entry> entries;
     if (wanted.mode == MRC_CTL_EV_MODE_EXP)
       for (size_t i = 0; i < places.size(); ++i)
-        if (!same(places[i].ev, wanted.evs[i]))
+        if (!control::same(places[i].ev, wanted.evs[i]))
           entries.push_back({places[i].ev, wanted.evs[i], MRC_CTL_EV_GOOD, 0});
     if (entries.empty()) return report("EV profile", id, "unchanged");
     mrc_ctl_ev_profile_attr attr{};

@@ -51,8 +51,7 @@ bool read_ev_profile(mrc_context* context, uint64_t id, EvProfile& profile,
              {},
              {}};
   for (int i = 0; i < attr.ev_fields_op.field_count; ++i)
-    profile.fields.push_back({fields[i].width, fields[i].init_val, fields[i].min_val,
-                              fields[i].max_val, fields[i].mask});
+    profile.fields.push_back(field_of(fields[i]));
   std::vector<mrc_ctl_ev_op_entry> entries(attr.ev_count);
   attr.ev_op = {MRC_CTL_EV_OP_QUERY_EV_ARRAY, entries.data(), static_cast<int>(entries.size())};
   must(mrc_ctl_query_ev_profile(context, id, &attr, MRC_CTL_EV_PROFILE_EV_OP), what);

@@ -1,7 +1,5 @@
 // The YAML file of `mrc-ctl apply`.
 #include <bit>
-#include <fstream>
-#include <sstream>
 
 #include "config/yaml_reader.h"
 #include "mrc-ctl/profiles.h"
@@ -116,18 +114,8 @@ CcProfile read_cc_profile(const Value& value) {
 }  // namespace
 
 Profiles load_profiles(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) throw config::ConfigError(file.string() + ": cannot be read");
   Source source(file.string());
-  YAML::Node root;
-  try {
-    root = YAML::Load(text.str());
-  } catch (const YAML::ParserException& e) {
-    throw config::ConfigError(file.string() + ":" + std::to_string(e.mark.line + 1) +
-                              ": not YAML: " + e.msg);
-  }
+  const YAML::Node root = config::parse_yaml(config::read_text(file), file.string());
   Profiles profiles;
   Fields fields(Value(source, "", root));
   if (const auto section = fields.take("ev_formats"))

@@ -23,6 +23,10 @@ struct Field {
   friend bool operator==(const Field&, const Field&) = default;
 };
 
+inline Field field_of(const mrc_ctl_ev_field& f) {
+  return {f.width, f.init_val, f.min_val, f.max_val, f.mask};
+}
+
 struct EvProfile {
   mrc_ctl_ev_mode mode = MRC_CTL_EV_MODE_AUTO;
   uint64_t format = 0;

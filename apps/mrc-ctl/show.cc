@@ -24,55 +24,49 @@ ordered_json ports(mrc_context* context, uint32_t mask) {
   return list;
 }
 
-ordered_json formats(mrc_context* context, uint32_t most) {
+using Describe = ordered_json(mrc_context* context, uint64_t id);  // null: it is in INIT
+
+ordered_json profiles(mrc_context* context, uint32_t most, Describe* describe) {
   ordered_json list = ordered_json::array();
-  for (uint64_t id = 0; id < most; ++id) {
-    Format format;
-    mrc_ctl_profile_state state;
-    if (!read_format(context, id, format, state)) continue;
-    list.push_back({{"id", id},
-                    {"state", name(state)},
-                    {"mode", name(format.mode)},
-                    {"fields", format.fields}});
-  }
+  for (uint64_t id = 0; id < most; ++id)
+    if (ordered_json item = describe(context, id); !item.is_null()) list.push_back(std::move(item));
   return list;
 }
 
-ordered_json ev_profiles(mrc_context* context, uint32_t most) {
-  ordered_json list = ordered_json::array();
-  for (uint64_t id = 0; id < most; ++id) {
-    EvProfile profile;
-    std::vector<PlaceState> places;
-    mrc_ctl_profile_state state;
-    if (!read_ev_profile(context, id, profile, places, state)) continue;
-    ordered_json item{{"id", id}, {"state", name(state)}, {"mode", name(profile.mode)}};
-    if (profile.mode != MRC_CTL_EV_MODE_AUTO) {
-      Format format;
-      mrc_ctl_profile_state format_state;
-      read_format(context, profile.format, format, format_state);
-      item["format"] = profile.format;
-      item["count"] = profile.count;
-      item["min_active"] = profile.min_active;
-      ordered_json& evs = item["evs"] = ordered_json::array();
-      for (const PlaceState& place : places)
-        evs.push_back({{"ev", ev_text(place.ev, format.mode)}, {"state", name(place.state)}});
-    }
-    list.push_back(std::move(item));
-  }
-  return list;
+ordered_json format(mrc_context* context, uint64_t id) {
+  Format format;
+  mrc_ctl_profile_state state;
+  if (!read_format(context, id, format, state)) return nullptr;
+  return {
+      {"id", id}, {"state", name(state)}, {"mode", name(format.mode)}, {"fields", format.fields}};
 }
 
-ordered_json cc_profiles(mrc_context* context, uint32_t most) {
-  ordered_json list = ordered_json::array();
-  for (uint64_t id = 0; id < most; ++id) {
-    CcProfile profile;
-    mrc_ctl_profile_state state;
-    if (!read_cc_profile(context, id, profile, state)) continue;
-    list.push_back({{"id", id},
-                    {"state", name(state)},
-                    {"algorithm", profile.algorithm.empty() ? "none" : profile.algorithm}});
-  }
-  return list;
+ordered_json ev_profile(mrc_context* context, uint64_t id) {
+  EvProfile profile;
+  std::vector<PlaceState> places;
+  mrc_ctl_profile_state state;
+  if (!read_ev_profile(context, id, profile, places, state)) return nullptr;
+  ordered_json item{{"id", id}, {"state", name(state)}, {"mode", name(profile.mode)}};
+  if (profile.mode == MRC_CTL_EV_MODE_AUTO) return item;
+  Format format;
+  mrc_ctl_profile_state format_state;
+  read_format(context, profile.format, format, format_state);
+  item["format"] = profile.format;
+  item["count"] = profile.count;
+  item["min_active"] = profile.min_active;
+  ordered_json& evs = item["evs"] = ordered_json::array();
+  for (const PlaceState& place : places)
+    evs.push_back({{"ev", ev_text(place.ev, format.mode)}, {"state", name(place.state)}});
+  return item;
+}
+
+ordered_json cc_profile(mrc_context* context, uint64_t id) {
+  CcProfile profile;
+  mrc_ctl_profile_state state;
+  if (!read_cc_profile(context, id, profile, state)) return nullptr;
+  return {{"id", id},
+          {"state", name(state)},
+          {"algorithm", profile.algorithm.empty() ? "none" : profile.algorithm}};
 }
 
 // One line per object: its members but lists of objects, which follow one per line.
@@ -100,9 +94,9 @@ void show(ibv_context* verbs, mrc_context* context, bool json) {
   mrc_ctl_device_attr device{};
   must(mrc_ctl_query_device(verbs, &device), "device");
   const ordered_json all{{"ports", ports(context, device.phy_port_mask)},
-                         {"ev_formats", formats(context, device.ev.ev_max_fmt_profiles)},
-                         {"ev_profiles", ev_profiles(context, device.ev.ev_max_profiles)},
-                         {"cc_profiles", cc_profiles(context, device.cc.cc_max_profiles)}};
+                         {"ev_formats", profiles(context, device.ev.ev_max_fmt_profiles, format)},
+                         {"ev_profiles", profiles(context, device.ev.ev_max_profiles, ev_profile)},
+                         {"cc_profiles", profiles(context, device.cc.cc_max_profiles, cc_profile)}};
   if (json)
     std::printf("%s\n", all.dump(2).c_str());
   else

@@ -24,12 +24,6 @@ void put_address(const std::string& text, const std::string& all, std::span<uint
   std::ranges::copy(address->bytes, to.begin());
 }
 
-IpAddress address_at(const mrc_ctl_ev& ev, size_t at) {
-  IpAddress address;
-  std::copy_n(ev.val + at, kAddressSize, address.bytes.begin());
-  return address;
-}
-
 }  // namespace
 
 mrc_ctl_ev parse_ev(const std::string& text) {
@@ -66,8 +60,8 @@ std::string ev_text(const mrc_ctl_ev& ev, mrc_ctl_ev_fmt_mode mode) {
     const std::string digits = control::to_hex(ev.val);
     return text += digits.empty() ? "00" : digits;
   }
-  text += to_string(address_at(ev, 0));
-  const IpAddress segment = address_at(ev, kAddressSize);
+  text += to_string(IpAddress::at(ev.val));
+  const IpAddress segment = IpAddress::at(ev.val + kAddressSize);
   if (!segment.is_zero()) text += '+' + to_string(segment);
   return text;
 }

@@ -24,11 +24,7 @@ ibv_mtu to_ibv_mtu(uint32_t bytes) {
   return static_cast<ibv_mtu>(value);
 }
 
-std::string gid_text(const ibv_gid& gid) {
-  IpAddress address;
-  std::memcpy(address.bytes.data(), gid.raw, sizeof gid.raw);
-  return to_string(address);
-}
+std::string gid_text(const ibv_gid& gid) { return to_string(IpAddress::at(gid.raw)); }
 
 ibv_gid gid_from_text(const std::string& text) {
   const auto address = parse_ip(text);

@@ -1,7 +1,7 @@
 // Endpoint operations: EV probes and port status updates for a controller.
 #include <algorithm>
-#include <cstring>
 
+#include "control/attributes.h"
 #include "ctl.h"
 #include "result.h"
 #include "verbs/endpoint_batch.h"
@@ -34,10 +34,7 @@ int mrc_ctl_ep_batch_send_wait(struct mrc_context* mrc_ctx, uint8_t req_tc,
                                enum mrc_ctl_ep_op_type op_type, struct mrc_ctl_ep_req* req,
                                int num_req, uint32_t rsp_timeout, struct mrc_ctl_ep_rsp* rsp,
                                int* num_rsp) {
-  // Read as the number it is: C callers may have put anything there.
-  int op = 0;
-  static_assert(sizeof op == sizeof op_type);
-  std::memcpy(&op, &op_type, sizeof op);
+  const int op = softmrc::control::number(op_type);
   return minus_one(guarded(__func__, [&] {
     return send_wait(mrc_ctx, req_tc, op, req, num_req, rsp_timeout, rsp, num_rsp);
   }));

@@ -1,7 +1,5 @@
 // QPs: life, attributes, posting.
-#include <cstring>
-#include <type_traits>
-
+#include "control/attributes.h"
 #include "handles.h"
 #include "result.h"
 
@@ -15,9 +13,7 @@ constexpr uint64_t kSendOps = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WR
 int create(struct mrc_context* context, struct mrc_qp_init_attr* attr, struct mrc_qp** created) {
   if (!context || !attr || !attr->send_cq || !attr->recv_cq || !attr->pd) return EINVAL;
   if (attr->send_ops_flags & ~kSendOps) return EOPNOTSUPP;
-  // Read as the number it is: C callers may have put anything there.
-  std::underlying_type_t<mrc_protocol_version> version;
-  std::memcpy(&version, &attr->protocol_version, sizeof version);
+  const int version = softmrc::control::number(attr->protocol_version);
   if (version != MRC_PROTOCOL_VERSION_0 && version != MRC_PROTOCOL_VERSION_1) return EOPNOTSUPP;
   if (!attr->send_cq->queue || !attr->recv_cq->queue) return EINVAL;  // of EV events
   auto qp = std::make_unique<mrc_qp>();

@@ -20,6 +20,12 @@ struct MacAddress {
 struct IpAddress {
   std::array<uint8_t, 16> bytes{};
 
+  // The 16 bytes there.
+  static IpAddress at(const uint8_t* from) {
+    IpAddress address;
+    std::memcpy(address.bytes.data(), from, sizeof address.bytes);
+    return address;
+  }
   friend bool operator==(const IpAddress&, const IpAddress&) = default;
   bool is_v4() const {
     static constexpr uint8_t kPrefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};

@@ -2,8 +2,6 @@
 #include "config/node_config.h"
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
 #include "config/sections.h"
 #include "config/yaml_reader.h"
@@ -122,21 +120,11 @@ NodeConfig read_node(Source& source, const YAML::Node& root) {
 
 NodeConfig parse_node(const std::string& yaml, const std::string& origin) {
   Source source(origin);
-  YAML::Node root;
-  try {
-    root = YAML::Load(yaml);
-  } catch (const YAML::ParserException& e) {
-    throw ConfigError(origin + ":" + std::to_string(e.mark.line + 1) + ": not YAML: " + e.msg);
-  }
-  return read_node(source, root);
+  return read_node(source, parse_yaml(yaml, origin));
 }
 
 NodeConfig load_node(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) throw ConfigError(file.string() + ": cannot be read");
-  return parse_node(text.str(), file.string());
+  return parse_node(read_text(file), file.string());
 }
 
 }  // namespace softmrc::config

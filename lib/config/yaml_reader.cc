@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <fstream>
 #include <sstream>
 
 namespace softmrc::config {
@@ -20,6 +21,22 @@ void replace_all(std::string& text, std::string_view from, const std::string& to
 }
 
 }  // namespace
+
+std::string read_text(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (!in) throw ConfigError(file.string() + ": cannot be read");
+  return text.str();
+}
+
+YAML::Node parse_yaml(const std::string& text, const std::string& origin) {
+  try {
+    return YAML::Load(text);
+  } catch (const YAML::ParserException& e) {
+    throw ConfigError(origin + ":" + std::to_string(e.mark.line + 1) + ": not YAML: " + e.msg);
+  }
+}
 
 void Source::note(const std::string& key, const YAML::Node& node) {
   if (!node.Mark().is_null()) lines_.insert_or_assign(key, node.Mark().line + 1);

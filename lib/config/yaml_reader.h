@@ -6,6 +6,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -18,6 +19,10 @@
 #include "config/node_config.h"
 
 namespace softmrc::config {
+
+// A file's text, and a text as YAML. Throw ConfigError, which names the file, and the line.
+std::string read_text(const std::filesystem::path& file);
+YAML::Node parse_yaml(const std::string& text, const std::string& origin);
 
 // Where each key stood, so that checks made after reading can still point at a line.
 class Source {

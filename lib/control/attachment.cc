@@ -91,11 +91,9 @@ int Attachment::take(ProfileKind kind, ProfileId id,
   // While somebody uses it, it stays ONLINE.
   if (users == 0) {
     const int error = store_.declare(*member_, [&](const DeviceState& state, Uses& uses) {
-      const auto online = [id](const auto& profiles) {
-        const auto found = profiles.find(id);
-        return found != profiles.end() && found->second.state == MRC_CTL_PROFILE_ONLINE;
-      };
-      if (kind == ProfileKind::kEv ? !online(state.evs) : !online(state.ccs)) return EINVAL;
+      const bool ready = kind == ProfileKind::kEv ? online(state.evs, id) != nullptr
+                                                  : online(state.ccs, id) != nullptr;
+      if (!ready) return EINVAL;
       (kind == ProfileKind::kEv ? uses.ev : uses.cc).insert(id);
       first(state);
       return 0;

@@ -5,7 +5,9 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
+#include <optional>
 
+#include "control/profile_rules.h"
 #include "control/state.h"
 
 namespace softmrc::control {
@@ -45,6 +47,28 @@ Profile find_or_new(const std::map<ProfileId, Profile>& profiles, ProfileId id) 
 
 inline void copy_vendor(VendorConfig& to, const uint8_t (&from)[MRC_CTL_MAX_VENDOR_CFG_SIZE]) {
   std::copy(std::begin(from), std::end(from), to.begin());
+}
+
+// What all kinds have, under the same bits of their masks (profile_rules.cc checks that they are).
+template <typename Profile, typename Attr>
+void give_common(const Profile& profile, Attr& attr, int mask) {
+  if (mask & MRC_CTL_EV_PROFILE_STATE) attr.profile_state = profile.state;
+  if (mask & MRC_CTL_EV_PROFILE_CUR_STATE) attr.cur_profile_state = profile.state;
+  if (static_cast<Attributes>(mask) & attribute::kVendor)
+    std::ranges::copy(profile.vendor, std::begin(attr.vendor_cfg));
+}
+
+// Takes a step as far as all kinds take it alike; `used`: an active QP or an ONLINE profile uses
+// it. nullopt: what the step needs is the kind's own to check.
+template <typename Profile>
+std::optional<int> begin_step(Profile& profile, mrc_ctl_profile_state asked, bool generated,
+                              bool used) {
+  if (const int error = check_step(profile.state, asked, generated)) return error;
+  if (profile.state == MRC_CTL_PROFILE_ONLINE && asked != MRC_CTL_PROFILE_ONLINE && used)
+    return EBUSY;
+  if (asked != MRC_CTL_PROFILE_INIT) return std::nullopt;
+  profile = {};
+  return 0;
 }
 
 }  // namespace softmrc::control

@@ -23,13 +23,7 @@ int take_config(CcProfile& profile, const void* config, const NodeFacts& node) {
 }
 
 int step(CcProfile& profile, mrc_ctl_profile_state asked, bool used) {
-  if (const int error = check_step(profile.state, asked, false)) return error;
-  if (profile.state == MRC_CTL_PROFILE_ONLINE && asked != MRC_CTL_PROFILE_ONLINE && used)
-    return EBUSY;
-  if (asked == MRC_CTL_PROFILE_INIT) {
-    profile = {};
-    return 0;
-  }
+  if (const auto done = begin_step(profile, asked, false, used)) return *done;
   if (!profile.algorithm) return EINVAL;
   // [D] Without an algorithm there is nothing that a configuration could be of.
   if (asked == MRC_CTL_PROFILE_ONLINE && !profile.algorithm->empty() && !profile.config)
@@ -92,8 +86,7 @@ int query_cc_profile(const DeviceState& state, ProfileId id, mrc_ctl_cc_profile_
   const CcProfile profile = find_or_new(state.ccs, id);
   if (const int error = may_query(ProfileKind::kCc, profile.state, static_cast<Attributes>(mask)))
     return error;
-  if (mask & MRC_CTL_CC_PROFILE_STATE) attr.profile_state = profile.state;
-  if (mask & MRC_CTL_CC_PROFILE_CUR_STATE) attr.cur_profile_state = profile.state;
+  give_common(profile, attr, mask);
   if (mask & MRC_CTL_CC_PROFILE_ALGORITHM)
     attr.algorithm = profile.algorithm->empty() ? nullptr : kNsccName;
   if (mask & MRC_CTL_CC_PROFILE_CONFIG) {
@@ -102,8 +95,6 @@ int query_cc_profile(const DeviceState& state, ProfileId id, mrc_ctl_cc_profile_
     if (profile.config)
       std::memcpy(const_cast<void*>(attr.cc_config), &*profile.config, sizeof *profile.config);
   }
-  if (mask & MRC_CTL_CC_PROFILE_VENDOR_CFG)
-    std::ranges::copy(profile.vendor, std::begin(attr.vendor_cfg));
   return 0;
 }
 

@@ -141,13 +141,7 @@ int ready_for_online(const DeviceState& state, const EvProfile& profile) {
 
 int step(const DeviceState& state, EvProfile& profile, mrc_ctl_profile_state asked, bool used) {
   const bool generated = profile.mode == MRC_CTL_EV_MODE_GEN;
-  if (const int error = check_step(profile.state, asked, generated)) return error;
-  if (profile.state == MRC_CTL_PROFILE_ONLINE && asked != MRC_CTL_PROFILE_ONLINE && used)
-    return EBUSY;
-  if (asked == MRC_CTL_PROFILE_INIT) {
-    profile = {};
-    return 0;
-  }
+  if (const auto done = begin_step(profile, asked, generated, used)) return *done;
   if (const int error = ready_for_offline(state, profile)) return error;
   if (asked == MRC_CTL_PROFILE_ONLINE) {
     if (const int error = ready_for_online(state, profile)) return error;
@@ -213,16 +207,13 @@ int query_ev_profile(const DeviceState& state, ProfileId id, mrc_ctl_ev_profile_
   if (const int error = attributes_of(attr, mask, &wanted)) return error;
   const EvProfile profile = find_or_new(state.evs, id);
   if (const int error = may_query(ProfileKind::kEv, profile.state, wanted)) return error;
-  if (mask & MRC_CTL_EV_PROFILE_STATE) attr.profile_state = profile.state;
-  if (mask & MRC_CTL_EV_PROFILE_CUR_STATE) attr.cur_profile_state = profile.state;
+  give_common(profile, attr, mask);
   if (mask & MRC_CTL_EV_PROFILE_MODE) attr.ev_mode = *profile.mode;
   // [D] What an AUTO profile was never given reads as 0.
   if (mask & MRC_CTL_EV_PROFILE_FMT_ID) attr.ev_fmt_profile_id = profile.format.value_or(0);
   if (mask & MRC_CTL_EV_PROFILE_COUNT) attr.ev_count = profile.count.value_or(0);
   if (mask & MRC_CTL_EV_PROFILE_MIN_ACTIVE) attr.ev_min_active = profile.min_active.value_or(0);
   if (mask & MRC_CTL_EV_PROFILE_EVENT_MASK) attr.ev_event_mask = profile.event_mask.value_or(0);
-  if (mask & MRC_CTL_EV_PROFILE_VENDOR_CFG)
-    std::ranges::copy(profile.vendor, std::begin(attr.vendor_cfg));
   if (wanted & attribute::kQueryFields) {
     const FormatProfile* format = format_of(state, profile);
     const auto fields = format ? fields_of(profile, *format) : std::vector<mrc_ctl_ev_field>{};

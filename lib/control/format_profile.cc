@@ -51,14 +51,7 @@ bool used_online(const DeviceState& state, ProfileId id) {
 
 int step(const DeviceState& state, ProfileId id, FormatProfile& format,
          mrc_ctl_profile_state asked) {
-  if (const int error = check_step(format.state, asked, false)) return error;
-  if (asked == MRC_CTL_PROFILE_OFFLINE && format.state == MRC_CTL_PROFILE_ONLINE &&
-      used_online(state, id))
-    return EBUSY;
-  if (asked == MRC_CTL_PROFILE_INIT) {
-    format = {};
-    return 0;
-  }
+  if (const auto done = begin_step(format, asked, false, used_online(state, id))) return *done;
   if (!format.mode) return EINVAL;
   if (asked == MRC_CTL_PROFILE_ONLINE && format.widths.empty()) return EINVAL;
   format.state = asked;
@@ -115,11 +108,8 @@ int query_format(const DeviceState& state, ProfileId id, mrc_ctl_ev_fmt_profile_
   if (const int error = attributes_of(attr, mask, &wanted)) return error;
   const FormatProfile format = find_or_new(state.formats, id);
   if (const int error = may_query(ProfileKind::kFormat, format.state, wanted)) return error;
-  if (mask & MRC_CTL_EV_FMT_PROFILE_STATE) attr.profile_state = format.state;
-  if (mask & MRC_CTL_EV_FMT_PROFILE_CUR_STATE) attr.cur_profile_state = format.state;
+  give_common(format, attr, mask);
   if (mask & MRC_CTL_EV_FMT_PROFILE_MODE) attr.ev_fmt_mode = *format.mode;
-  if (mask & MRC_CTL_EV_FMT_VENDOR_CFG)
-    std::ranges::copy(format.vendor, std::begin(attr.vendor_cfg));
   if ((wanted & attribute::kQueryFields) == 0) return 0;
   auto& op = attr.ev_fmt_op;
   return give_array(op.fmt_fields, op.fmt_field_count, format.widths.size(),

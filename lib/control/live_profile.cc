@@ -11,23 +11,9 @@
 namespace softmrc::control {
 namespace {
 
-template <typename Profile>
-const Profile* online(const std::map<ProfileId, Profile>& profiles, ProfileId id) {
-  const auto found = profiles.find(id);
-  const bool ready = found != profiles.end() && found->second.state == MRC_CTL_PROFILE_ONLINE;
-  return ready ? &found->second : nullptr;
-}
-
 uint32_t first_32(const ExpandedEv& bits) {
   return static_cast<uint32_t>(bits[0]) << 24 | static_cast<uint32_t>(bits[1]) << 16 |
          static_cast<uint32_t>(bits[2]) << 8 | bits[3];
-}
-
-IpAddress address_at(const ExpandedEv& bits, size_t at) {
-  IpAddress address;
-  std::copy_n(bits.begin() + static_cast<ptrdiff_t>(at), address.bytes.size(),
-              address.bytes.begin());
-  return address;
 }
 
 // The EV that packets of this path carry.
@@ -61,7 +47,7 @@ std::shared_ptr<const path::Profile> make_paths(mrc_ctl_ev_fmt_mode mode,
       return nullptr;
     }
     entries.push_back({port, wire_ev(mode, bits, port, index), index});
-    if (srv6) containers.push_back({address_at(bits, 0), address_at(bits, 16)});
+    if (srv6) containers.push_back({IpAddress::at(bits.data()), IpAddress::at(bits.data() + 16)});
   }
   return srv6 ? path::Profile::containers(std::move(entries), std::move(containers), sources)
               : path::Profile::plain(std::move(entries));

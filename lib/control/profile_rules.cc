@@ -18,13 +18,16 @@ constexpr Step kSteps[] = {
 };
 
 constexpr Attributes bits(int mask) { return static_cast<Attributes>(mask); }
-// The first two bits are the same in the three masks.
+// The first two bits are the same in the three masks, and so is the last.
 constexpr Attributes kState = bits(MRC_CTL_EV_PROFILE_STATE);
 constexpr Attributes kStates = kState | bits(MRC_CTL_EV_PROFILE_CUR_STATE);
 static_assert(kState == bits(MRC_CTL_EV_FMT_PROFILE_STATE) &&
               kState == bits(MRC_CTL_CC_PROFILE_STATE) &&
               kStates == bits(MRC_CTL_EV_FMT_PROFILE_STATE | MRC_CTL_EV_FMT_PROFILE_CUR_STATE) &&
               kStates == bits(MRC_CTL_CC_PROFILE_STATE | MRC_CTL_CC_PROFILE_CUR_STATE));
+static_assert(kVendor == bits(MRC_CTL_EV_FMT_VENDOR_CFG) &&
+              kVendor == bits(MRC_CTL_EV_PROFILE_VENDOR_CFG) &&
+              kVendor == bits(MRC_CTL_CC_PROFILE_VENDOR_CFG));
 
 constexpr Attributes kFormatSet =
     kState | bits(MRC_CTL_EV_FMT_PROFILE_MODE) | kModifyFields | kVendor;

@@ -59,6 +59,14 @@ struct DeviceState {
   uint32_t ports_disabled = 0;  // bit p: port p
 };
 
+// The profile if it is ONLINE, else nullptr.
+template <typename Profile>
+const Profile* online(const std::map<ProfileId, Profile>& profiles, ProfileId id) {
+  const auto found = profiles.find(id);
+  const bool ready = found != profiles.end() && found->second.state == MRC_CTL_PROFILE_ONLINE;
+  return ready ? &found->second : nullptr;
+}
+
 inline bool same(const mrc_ctl_ev& a, const mrc_ctl_ev& b) {
   return a.port == b.port && std::equal(std::begin(a.val), std::end(a.val), std::begin(b.val));
 }

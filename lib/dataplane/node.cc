@@ -139,10 +139,7 @@ Node::Impl::Impl(const config::NodeConfig& node_config, const NodeHooks& hooks,
   const auto wait_for_workers = [this] {
     for (const auto& worker : workers) worker->with_core([](transport::Core&, Time) {});
   };
-  const auto nobody = [](PortId, bool) {};
-  watch = std::make_unique<PortWatch>(
-      ports, wait_for_workers,
-      hooks.port_changed ? hooks.port_changed : std::function<void(PortId, bool)>(nobody));
+  watch = std::make_unique<PortWatch>(ports, wait_for_workers, hooks.port_changed);
 }
 
 void Node::Impl::open_ports() {

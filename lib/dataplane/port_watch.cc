@@ -49,7 +49,7 @@ void PortWatch::run() {
       const auto& port = ports_[i];
       if (port->up() != up_[i]) {
         up_[i] = port->up();
-        changed_(port->port(), up_[i]);
+        if (changed_) changed_(port->port(), up_[i]);
       }
       if (std::find(given_up_.begin(), given_up_.end(), port.get()) != given_up_.end()) continue;
       try {

@@ -17,8 +17,8 @@ namespace softmrc::dataplane {
 class PortWatch {
  public:
   // `wait_for_workers` returns once every worker has left the queues of ports that are marked as
-  // stopped. `changed` hears of ports that come up or go down after the first look, which is taken
-  // here: throws NodeError if a port cannot start at all.
+  // stopped. `changed`, if set, hears of ports that come up or go down after the first look, which
+  // is taken here: throws NodeError if a port cannot start at all.
   PortWatch(std::span<const std::unique_ptr<Port>> ports, std::function<void()> wait_for_workers,
             std::function<void(PortId, bool up)> changed);
   ~PortWatch();

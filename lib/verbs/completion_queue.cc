@@ -69,11 +69,12 @@ int CompletionQueue::poll(int entries, ibv_wc* wc) {
 
 int CompletionQueue::arm(bool solicited_only) {
   if (const int error = device_.usable()) return error;
+  if (init_.channel == nullptr) return 0;  // nobody to tell
   const Armed wanted = solicited_only ? Armed::kSolicited : Armed::kAll;
   Armed before = armed_.load(std::memory_order_relaxed);
   while (before < wanted && !armed_.compare_exchange_weak(before, wanted)) {
   }
-  // Pairs with the fence in push(): of a completion and an arming, one sees the other.
+  // Pairs with the fence in notice(): of a completion and an arming, one sees the other.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   bool any = false, solicited = false;
   {
@@ -85,21 +86,26 @@ int CompletionQueue::arm(bool solicited_only) {
   return 0;
 }
 
+// What a channel may have to hear of a completion that has just come in.
+void CompletionQueue::notice(bool solicited) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (armed_.load(std::memory_order_relaxed) != Armed::kNot)
+    fire(solicited ? Armed::kSolicited : Armed::kAll);
+}
+
 // Tells the channel if the CQ is armed for this much at least.
 void CompletionQueue::fire(Armed least) {
   Armed armed = armed_.load(std::memory_order_relaxed);
   do {
     if (armed < least) return;
   } while (!armed_.compare_exchange_weak(armed, Armed::kNot));
-  if (init_.channel != nullptr) init_.channel->notify(this);
+  init_.channel->notify(this);
 }
 
 void CompletionQueue::push(const ibv_wc& wc, bool solicited) {
   solicited |= wc.status != IBV_WC_SUCCESS;
   if (ring_.push(wc, solicited)) {
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (armed_.load(std::memory_order_relaxed) != Armed::kNot)
-      fire(solicited ? Armed::kSolicited : Armed::kAll);
+    if (init_.channel != nullptr) notice(solicited);
     return;
   }
   if (overrun_told_.exchange(true, std::memory_order_relaxed)) return;

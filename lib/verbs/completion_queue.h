@@ -58,6 +58,7 @@ class CompletionQueue {
 
   CompletionQueue(Device& device, const CompletionQueueInit& init)
       : device_(device), init_(init), ring_(static_cast<uint32_t>(init.entries)) {}
+  void notice(bool solicited);
   void fire(Armed least);
 
   Device& device_;

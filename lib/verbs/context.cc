@@ -47,22 +47,22 @@ struct ibv_context* open_context(DeviceEntry* entry, const OpenOptions& options)
     return nullptr;
   }
   std::unique_ptr<Context> context;
+  const auto give_up = [&context](int error) {
+    if (context != nullptr && context->device) release_device(std::move(context->device));
+    errno = error;
+    return nullptr;
+  };
   try {
     context = std::make_unique<Context>();
     context->device = open_device(registered(*entry), options);
     context->events = context->device->add_events();
   } catch (const std::bad_alloc&) {
-    if (context != nullptr && context->device) release_device(std::move(context->device));
-    errno = ENOMEM;
-    return nullptr;
+    return give_up(ENOMEM);
   } catch (const std::system_error& error) {  // no descriptor for events
-    if (context->device) release_device(std::move(context->device));
-    errno = error.code().value();
-    return nullptr;
+    return give_up(error.code().value());
   } catch (const std::exception& error) {
     logger().warn("{} cannot be opened: {}", entry->ibv.name, error.what());
-    errno = EIO;
-    return nullptr;
+    return give_up(EIO);
   }
   struct verbs_context& verbs = context->verbs;
   verbs.sz = sizeof verbs;

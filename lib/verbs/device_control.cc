@@ -58,10 +58,13 @@ DeviceControl::DeviceControl(Device& device)
 
 // ---- profiles of QPs ----
 
-std::shared_ptr<const LiveProfile> DeviceControl::live(ProfileId id) {
+// What this process has made of a profile for its QPs; nullptr: none of them uses it.
+template <typename Made>
+std::shared_ptr<const Made> DeviceControl::made_of(
+    const std::map<ProfileId, std::shared_ptr<const Made>>& all, ProfileId id) {
   const std::lock_guard lock(live_mutex_);
-  const auto found = live_.find(id);
-  return found == live_.end() ? nullptr : found->second;
+  const auto found = all.find(id);
+  return found == all.end() ? nullptr : found->second;
 }
 
 std::shared_ptr<const LiveProfile> DeviceControl::take_ev(ProfileId id, std::string* why) {
@@ -72,7 +75,7 @@ std::shared_ptr<const LiveProfile> DeviceControl::take_ev(ProfileId id, std::str
     if (made) live_[id] = std::move(made);
   });
   if (error != 0) return nullptr;
-  auto profile = live(id);
+  auto profile = made_of(live_, id);
   if (!profile) drop_ev(id);
   return profile;
 }
@@ -85,12 +88,7 @@ std::shared_ptr<const cc::MakeController> DeviceControl::take_cc(ProfileId id, s
     if (made) controllers_[id] = std::move(made);
   });
   if (error != 0) return nullptr;
-  std::shared_ptr<const cc::MakeController> controller;
-  {
-    const std::lock_guard lock(live_mutex_);
-    const auto found = controllers_.find(id);
-    if (found != controllers_.end()) controller = found->second;
-  }
+  auto controller = made_of(controllers_, id);
   if (!controller) drop_cc(id);
   return controller;
 }
@@ -134,7 +132,7 @@ void DeviceControl::state_changed(const control::DeviceState& state) {
 }
 
 std::optional<mrc_ctl_ev> DeviceControl::ev_at(ProfileId id, uint32_t place) {
-  const auto profile = live(id);
+  const auto profile = made_of(live_, id);
   if (!profile || place >= profile->places.size()) return std::nullopt;
   return profile->places[place].ev;
 }

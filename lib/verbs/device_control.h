@@ -43,7 +43,9 @@ class DeviceControl final : public control::AttachmentHooks {
   std::string answer(const std::string& question) override;
   std::optional<mrc_ctl_ev> ev_at(control::ProfileId profile, uint32_t place) override;
 
-  std::shared_ptr<const control::LiveProfile> live(control::ProfileId id);
+  template <typename Made>
+  std::shared_ptr<const Made> made_of(
+      const std::map<control::ProfileId, std::shared_ptr<const Made>>& all, control::ProfileId id);
 
   Device& device_;
   const control::NodeFacts facts_;

@@ -30,12 +30,6 @@ constexpr milliseconds kMessageTime{500};
 // Requests that one message to another process carries.
 constexpr size_t kMostPerMessage = 256;
 
-IpAddress address_of(const union ibv_gid& gid) {
-  IpAddress address;
-  std::memcpy(address.bytes.data(), gid.raw, address.bytes.size());
-  return address;
-}
-
 // Requests under way, and their answers.
 struct Batch {
   std::mutex mutex;
@@ -56,8 +50,8 @@ int prepare(Device& device, const EndpointBatch& batch,
   for (const mrc_ctl_ep_req& request : batch.requests) {
     transport::EndpointOperation operation;
     operation.op = probe ? wire::EndpointOp::kEvProbe : wire::EndpointOp::kPortStatusUpdate;
-    operation.src = address_of(request.sgid);
-    operation.dst = address_of(request.dgid);
+    operation.src = IpAddress::at(request.sgid.raw);
+    operation.dst = IpAddress::at(request.dgid.raw);
     operation.profile = control::single_path(request.ev_fmt_mode, request.req_ev, sources);
     operation.dscp = batch.dscp;
     if (!probe)

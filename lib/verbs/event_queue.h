@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,7 +12,8 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
-#include <system_error>
+
+#include "control/file.h"
 
 namespace softmrc::verbs {
 
@@ -21,18 +21,15 @@ template <typename Event>
 class EventQueue {
  public:
   EventQueue() : fd_(eventfd(0, EFD_CLOEXEC)) {
-    if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+    if (!fd_.valid()) control::fail("eventfd");
   }
-  ~EventQueue() { close(fd_); }
-  EventQueue(const EventQueue&) = delete;
-  EventQueue& operator=(const EventQueue&) = delete;
 
-  int fd() const { return fd_; }
+  int fd() const { return fd_.get(); }
 
   void push(const Event& event) {
     const std::lock_guard lock(mutex_);
     events_.push_back(event);
-    if (events_.size() == 1) eventfd_write(fd_, 1);
+    if (events_.size() == 1) eventfd_write(fd(), 1);
   }
 
   // The oldest event that `wanted` takes; `taken` hears of it before anybody could forget it. 0, or
@@ -67,21 +64,21 @@ class EventQueue {
   // With the mutex held, after something has been taken out.
   void settle() {
     eventfd_t count = 0;
-    if (events_.empty()) eventfd_read(fd_, &count);
+    if (events_.empty()) eventfd_read(fd(), &count);
   }
   int wait() const {
-    const int flags = fcntl(fd_, F_GETFL);
+    const int flags = fcntl(fd(), F_GETFL);
     if (flags < 0) return errno;
     if ((flags & O_NONBLOCK) != 0) return EAGAIN;
     // Readable for an event that another taker is meant for: look again, but not at once.
     constexpr int kLookAgainMs = 1;
-    struct pollfd fd = {fd_, POLLIN, 0};
-    const int ready = poll(&fd, 1, 0);
-    if (ready == 0) return poll(&fd, 1, -1) < 0 ? errno : 0;
+    struct pollfd entry = {fd(), POLLIN, 0};
+    const int ready = poll(&entry, 1, 0);
+    if (ready == 0) return poll(&entry, 1, -1) < 0 ? errno : 0;
     return ready < 0 || poll(nullptr, 0, kLookAgainMs) < 0 ? errno : 0;
   }
 
-  const int fd_;
+  const control::FileDescriptor fd_;
   std::mutex mutex_;
   std::deque<Event> events_;
 };

@@ -167,8 +167,7 @@ int AttributeStore::check_ibv(QpState from, QpState to, const ibv_qp_attr* attr,
     const ibv_global_route& grh = attr->ah_attr.grh;
     if (grh.sgid_index >= bounds_.gid_count)
       return invalid(why, "sgid_index " + std::to_string(grh.sgid_index) + " does not exist");
-    IpAddress dgid;
-    std::memcpy(dgid.bytes.data(), grh.dgid.raw, dgid.bytes.size());
+    const auto dgid = IpAddress::at(grh.dgid.raw);
     if (dgid.is_zero()) return invalid(why, "dgid " + to_string(dgid) + " is no address");
   }
   return 0;
@@ -250,7 +249,7 @@ transport::QpAttributes AttributeStore::for_core() const {
   transport::QpAttributes core;
   const ibv_global_route& grh = ibv_.ah_attr.grh;
   core.src = bounds_.gids[grh.sgid_index % bounds_.gids.size()];
-  std::memcpy(core.dst.bytes.data(), grh.dgid.raw, core.dst.bytes.size());
+  core.dst = IpAddress::at(grh.dgid.raw);
   core.dest_qpn = Qpn(ibv_.dest_qp_num);
   core.sq_psn = Psn(ibv_.sq_psn);
   core.rq_psn = Psn(ibv_.rq_psn);

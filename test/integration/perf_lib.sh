@@ -1,5 +1,5 @@
-# Shared by the tests that run mrc-perf in two processes joined by memif. Sourced; expects PERF,
-# JSON_GET and CONFIG in the environment (test/integration/meson.build).
+# Shared by the tests that run mrc-perf, or perftest, in two processes joined by memif. Sourced; expects
+# CONFIG in the environment, and for mrc-perf PERF and JSON_GET (test/integration/meson.build).
 #
 # A run keeps everything (memif sockets, reports, captures, output) in a folder of its own, and takes
 # its processes and the folder with it however it ends.

@@ -3,26 +3,8 @@
 # options people give it both sides end well; what MRC does not do ends at once, with a message.
 # Expects MRC_RUN and CONFIG in the environment.
 set -euo pipefail
-
 command -v ib_write_bw >/dev/null || { echo 'skipped: perftest is not installed'; exit 77; }
-run=$(mktemp -d "${TMPDIR:-/tmp}/mrc-perftest.XXXXXX")
-export TMPDIR=$run  # where config/memif-*.yaml put their sockets
-server=
-cleanup() {
-  local status=$?
-  trap - EXIT
-  [ -z "$server" ] || kill -KILL -- "-$server" 2>/dev/null || true
-  wait 2>/dev/null || true
-  [ $status -eq 0 ] || tail -n 20 "$run"/*.out 2>/dev/null || true
-  rm -rf "$run"
-  exit $status
-}
-trap cleanup EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-fail() { echo "FAILED: $*" >&2; exit 1; }
-
-tcp_port=$((20000 + $$ % 12000))  # below the ports the kernel gives away
+. "$(dirname "$0")/../integration/perf_lib.sh"
 
 listening() { grep -q ":$(printf '%04X' $tcp_port) .* 0A " /proc/net/tcp /proc/net/tcp6; }
 
@@ -31,9 +13,10 @@ serve() {
   local seconds=$1
   shift
   tcp_port=$((tcp_port + 1))
-  timeout --kill-after=5 "$seconds" "$MRC_RUN" --config "$CONFIG/memif-a.yaml" -- "$@" -p $tcp_port \
+  timeout --kill-after=5 "$seconds" "$MRC_RUN" --config "$server_config" -- "$@" -p $tcp_port \
     >"$run/server.out" 2>&1 &
   server=$!
+  processes+=("$server")
   for ((i = 0; i < 100; ++i)); do
     ! listening && kill -0 $server 2>/dev/null || return 0
     sleep 0.1
@@ -44,7 +27,7 @@ serve() {
 connect() {
   local seconds=$1
   shift
-  timeout --kill-after=5 "$seconds" "$MRC_RUN" --config "$CONFIG/memif-b.yaml" -- "$@" -p $tcp_port \
+  timeout --kill-after=5 "$seconds" "$MRC_RUN" --config "$client_config" -- "$@" -p $tcp_port \
     127.0.0.1 >"$run/client.out" 2>&1
 }
 
@@ -52,7 +35,6 @@ works() {
   serve 100 "$@"
   connect 90 "$@" || fail "$*: the client ends with $?"
   wait $server || fail "$*: the server ends with $?"
-  server=
   echo "ok: $*:$(grep -E '^ *[0-9]+ +[0-9]+ ' "$run/client.out" | tail -n 1)"
 }
 
@@ -68,7 +50,6 @@ refused() {
   kill -TERM -- "-$server" 2>/dev/null || true
   status=0
   wait $server || status=$?
-  server=
   [ $status -ne 0 ] && { [ $status -lt 128 ] || [ $status -eq 143 ]; } || fail "$*: the server ends with $status"
   echo "ok: $* is refused: $(grep -iE "unable|couldn't|can't|fail|not support" "$run/client.out" | tail -n 1)"
 }

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <vector>
 
+#include "../ev16.h"
 #include "control/cc_profile.h"
 #include "control/ev_profile.h"
 #include "control/format_profile.h"
@@ -104,14 +105,6 @@ struct Device {
     return entry.state;
   }
 };
-
-inline mrc_ctl_ev ev16(uint16_t value, uint8_t port) {
-  mrc_ctl_ev ev{};
-  ev.val[0] = static_cast<uint8_t>(value >> 8);
-  ev.val[1] = static_cast<uint8_t>(value);
-  ev.port = port;
-  return ev;
-}
 
 inline mrc_ctl_ev_op_entry replacing(const mrc_ctl_ev& from, const mrc_ctl_ev& to,
                                      mrc_ctl_ev_state state = MRC_CTL_EV_GOOD, uint32_t flags = 0) {

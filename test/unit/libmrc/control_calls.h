@@ -3,17 +3,11 @@
 
 #include <vector>
 
+#include "../ev16.h"
 #include "world.h"
 
 namespace test {
 
-inline mrc_ctl_ev udp_ev(uint16_t value, uint8_t port) {
-  mrc_ctl_ev ev{};
-  ev.val[0] = static_cast<uint8_t>(value >> 8);
-  ev.val[1] = static_cast<uint8_t>(value);
-  ev.port = port;
-  return ev;
-}
 // The outer destination that `address` is the text of.
 mrc_ctl_ev srv6_ev(const char* address, uint8_t port);
 

@@ -20,8 +20,8 @@ using softmrc::PortId;
 
 namespace {
 
-const mrc_ctl_ev kOne = udp_ev(0xC001, 1), kTwo = udp_ev(0xC002, 2), kThree = udp_ev(0xC003, 1),
-                 kFour = udp_ev(0xC004, 2);
+const mrc_ctl_ev kOne = ev16(0xC001, 1), kTwo = ev16(0xC002, 2), kThree = ev16(0xC003, 1),
+                 kFour = ev16(0xC004, 2);
 
 struct ControlWorld : World {
   // Both QPs to RTS, `ev` and `cc` named at RTR by the one on a.
@@ -381,7 +381,7 @@ TEST_CASE_METHOD(ControlWorld, "endpoint operations", "[ctl][paths]") {
   CHECK(send_wait(MRC_CTL_EP_OP_PORT_STATUS_UPDATE, kSecond) == 0);
   CHECK(count == 3);
 
-  requests = {request(1, udp_ev(0xC001, 1))};
+  requests = {request(1, ev16(0xC001, 1))};
   requests[0].ev_fmt_mode = MRC_CTL_EV_FMT_MODE_UDP;
   CHECK(send_wait(MRC_CTL_EP_OP_EV_PROBE, kSecond) == 0);
 
