@@ -1,7 +1,8 @@
 #!/bin/bash
 # What a user of the installed package has: installs into a temporary prefix, compiles the sample
 # program from the files of that prefix alone, and runs its two sides under that prefix's mrc-run,
-# each with a node of its own, four planes between them. Once with each side started first.
+# each with a node of its own, four planes between them. Once with each side started first. A program
+# that links none of it finds all by dlopen.
 # Usage: install_headers_test.sh BUILD_DIRECTORY SOURCE_DIRECTORY
 set -u
 unset LD_LIBRARY_PATH  # meson's, of the build directory
@@ -38,10 +39,18 @@ flags() { pkg-config --define-variable=prefix="$prefix" "$@" libmrc; }
 flags --exists || give_up 'pkg-config does not know libmrc'
 read -ra cflags < <(flags --cflags)
 read -ra libs < <(flags --libs)
-${CC:-cc} -std=c11 -D_GNU_SOURCE -Wall -Werror "${cflags[@]}" -o "$work/bench" \
-  "$source/test/integration/rdma_write_bench.c" "${libs[@]}" -libverbs \
-  -Wl,-rpath,"$(flags --variable=libdir)" || give_up 'the sample program does not compile'
+libdir=$(flags --variable=libdir)
+compile() { ${CC:-cc} -std=c11 -D_GNU_SOURCE -Wall -Werror "${cflags[@]}" "$@"; }
+compile -o "$work/bench" "$source/test/integration/rdma_write_bench.c" "${libs[@]}" -libverbs \
+  -Wl,-rpath,"$libdir" || give_up 'the sample program does not compile'
 grep -q "$work/root" <(ldd "$work/bench") || give_up "$work/bench does not use the installed library"
+
+compile -o "$work/dlopen_verbs" "$source/test/unit/interposer/dlopen_verbs.c" ||
+  give_up 'the program that links nothing does not compile'
+for name in libmrc.so.1 libnv_mrc.so; do
+  "$mrc_run" --config "$source/config/loopback-a.yaml" -- "$work/dlopen_verbs" mrc-a "$libdir/$name" ||
+    give_up "$name by its absolute path: exit status $?"
+done
 
 # The sockets of the planes lie in TMPDIR (config/memif-a.yaml): another run has others.
 export TMPDIR=$work

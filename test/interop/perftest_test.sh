@@ -63,6 +63,7 @@ works ib_write_bw -I 0
 works ib_write_bw -m 1024
 works ib_write_bw -s 8388608 -n 100
 works ib_write_lat
+LD_BIND_NOW=1 works ib_write_bw
 refused ib_read_bw
 refused ib_atomic_bw
 refused ib_write_bw -R

@@ -16,15 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static int failures;
-
-#define CHECK(condition)                                                                        \
-  do {                                                                                          \
-    if (!(condition)) {                                                                         \
-      printf("%s:%d: %s (errno %s)\n", __FILE__, __LINE__, #condition, strerrorname_np(errno)); \
-      ++failures;                                                                               \
-    }                                                                                           \
-  } while (0)
+#include "check.h"
 
 /* NULL and EOPNOTSUPP. Evaluates the call once. */
 #define CHECK_REFUSED(call)                    \

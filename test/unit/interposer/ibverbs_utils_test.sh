@@ -26,5 +26,7 @@ expect() {
 expect "^ +${device}[[:space:]]+[0-9a-f]{16}$" ibv_devices
 expect "^hca_id:[[:space:]]+$device$" ibv_devinfo
 expect 'vendor_id:[[:space:]]+0x0000$' ibv_devinfo -d "$device"
+# All of the preloaded library is bound before the program starts.
+expect "^hca_id:[[:space:]]+$device$" env LD_BIND_NOW=1 ibv_devinfo
 expect 'GID\[ +3\]:.*RoCE v2' ibv_devinfo -v -d "$device"
 exit $((failures > 0))
