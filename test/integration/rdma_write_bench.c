@@ -13,23 +13,12 @@
  * Addresses are exchanged over TCP. Any error ends both sides with a non-zero exit status: the one
  * that sees it closes the connection, which the other notices wherever it is waiting.
  */
-#include <arpa/inet.h>
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <mrc.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
 
-#define GID_INDEX 3
-#define VERBS_PORT 1
+#include "peer.h"
+
 #define MAX_OUTSTANDING 128
 #define SIGNAL_EVERY 64
 #define MAX_SIZES 64
@@ -42,7 +31,7 @@
 struct options {
   const char* device;
   const char* host; /* NULL: server */
-  const char* tcp_port;
+  int tcp_port;
   unsigned timeout_seconds;
   size_t sizes[MAX_SIZES];
   int size_count;
@@ -50,9 +39,7 @@ struct options {
 
 /* What each side tells the other. */
 struct peer_info {
-  uint32_t qpn, psn;
-  enum ibv_mtu mtu;
-  union ibv_gid gid;
+  struct qp_address qp;
   uint64_t data_address, signal_address;
   uint32_t data_rkey, signal_rkey;
 };
@@ -73,37 +60,7 @@ struct endpoint {
   double timeout_seconds;
 };
 
-static void fail(const char* what) {
-  fprintf(stderr, "rdma_write_bench: %s: %s\n", what, strerror(errno));
-  exit(EXIT_FAILURE); /* closes the connection: the peer fails too */
-}
-
-static void fail_with(int error, const char* what) {
-  errno = error;
-  fail(what);
-}
-
-static double seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-/* Called while waiting for something that the peer does. */
-static void check_patience(const struct endpoint* e, double since, const char* what) {
-  char byte;
-  const ssize_t n = recv(e->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  if (n == 0 || (n < 0 && errno != EAGAIN)) fail_with(ECONNRESET, what);
-  if (seconds() - since > e->timeout_seconds) fail_with(ETIMEDOUT, what);
-}
-
 /* --- The pattern ------------------------------------------------------------------------------ */
-
-static uint64_t pattern_word(uint64_t pass, uint64_t index) {
-  uint64_t z = index * 0x9e3779b97f4a7c15u + pass * 0xbf58476d1ce4e5b9u + 1;
-  z = (z ^ (z >> 30)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
 
 static void fill_pattern(uint8_t* data, size_t bytes, uint64_t pass) {
   for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
@@ -135,57 +92,6 @@ static void verify(const uint8_t* data, size_t bytes, uint64_t pass, uint32_t ex
     if (data[at] != GUARD_VALUE) fail_with(EBADMSG, "bytes beyond the last write have changed");
   }
   if (checksum(data, bytes) != expected_checksum) fail_with(EBADMSG, "checksum");
-}
-
-/* --- TCP -------------------------------------------------------------------------------------- */
-
-static void set_socket_timeout(int fd, unsigned timeout_seconds) {
-  const struct timeval timeout = {.tv_sec = timeout_seconds};
-  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
-  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
-}
-
-static int tcp_accept(const struct options* o) {
-  const int listener = socket(AF_INET, SOCK_STREAM, 0);
-  if (listener < 0) fail("socket");
-  const int yes = 1;
-  setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  set_socket_timeout(listener, o->timeout_seconds);
-  struct sockaddr_in address = {.sin_family = AF_INET,
-                                .sin_port = htons((uint16_t)atoi(o->tcp_port))};
-  address.sin_addr.s_addr = htonl(INADDR_ANY);
-  if (bind(listener, (struct sockaddr*)&address, sizeof address) != 0) fail("bind");
-  if (listen(listener, 1) != 0) fail("listen");
-  const int connection = accept(listener, NULL, NULL);
-  if (connection < 0) fail("waiting for the client");
-  close(listener);
-  return connection;
-}
-
-/* The client may be started first: it tries until the time is over. */
-static int tcp_connect(const struct options* o) {
-  const struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
-  struct addrinfo* address;
-  if (getaddrinfo(o->host, o->tcp_port, &hints, &address) != 0) fail_with(EHOSTUNREACH, o->host);
-  const double start = seconds();
-  for (;;) {
-    const int fd = socket(AF_INET, SOCK_STREAM, 0);
-    if (fd < 0) fail("socket");
-    if (connect(fd, address->ai_addr, address->ai_addrlen) == 0) {
-      freeaddrinfo(address);
-      return fd;
-    }
-    if (seconds() - start > o->timeout_seconds) fail("connecting to the server");
-    close(fd);
-    usleep(50 * 1000);
-  }
-}
-
-static void exchange(int fd, const void* own, void* peer, size_t bytes, const char* what) {
-  if (send(fd, own, bytes, MSG_NOSIGNAL) != (ssize_t)bytes) fail(what);
-  const ssize_t received = recv(fd, peer, bytes, MSG_WAITALL);
-  if (received < 0) fail(what);
-  if (received != (ssize_t)bytes) fail_with(ECONNRESET, what);
 }
 
 /* --- Setting up ------------------------------------------------------------------------------- */
@@ -243,59 +149,14 @@ static void create_endpoint(struct endpoint* e, const struct options* o, size_t 
   struct ibv_port_attr port;
   const int error = ibv_query_port(e->verbs, VERBS_PORT, &port);
   if (error != 0) fail_with(error, "ibv_query_port");
-  if (mrc_get_qpn(e->qp, &e->own.qpn) != 0) fail("mrc_get_qpn");
-  if (ibv_query_gid(e->verbs, VERBS_PORT, GID_INDEX, &e->own.gid) != 0) fail("ibv_query_gid");
-  e->own.psn = (uint32_t)(pattern_word((uint64_t)getpid(), e->own.qpn) & 0xffffff);
-  e->own.mtu = port.active_mtu;
+  if (mrc_get_qpn(e->qp, &e->own.qp.qpn) != 0) fail("mrc_get_qpn");
+  if (ibv_query_gid(e->verbs, VERBS_PORT, GID_INDEX, &e->own.qp.gid) != 0) fail("ibv_query_gid");
+  e->own.qp.psn = (uint32_t)(pattern_word((uint64_t)getpid(), e->own.qp.qpn) & 0xffffff);
+  e->own.qp.mtu = port.active_mtu;
   e->own.data_address = (uintptr_t)e->data;
   e->own.data_rkey = e->data_mr->rkey;
   e->own.signal_address = (uintptr_t)e->signal;
   e->own.signal_rkey = e->signal_mr->rkey;
-}
-
-static void connect_qp(struct endpoint* e) {
-  struct ibv_qp_attr init = {
-      .qp_state = IBV_QPS_INIT,
-      .pkey_index = 0,
-      .port_num = VERBS_PORT,
-      .qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
-  };
-  int error = mrc_modify_qp(
-      e->qp, &init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, NULL, 0);
-  if (error != 0) fail_with(error, "mrc_modify_qp to INIT");
-
-  struct ibv_qp_attr rtr = {
-      .qp_state = IBV_QPS_RTR,
-      .path_mtu = e->own.mtu < e->peer.mtu ? e->own.mtu : e->peer.mtu,
-      .dest_qp_num = e->peer.qpn,
-      .rq_psn = e->peer.psn,
-      .max_dest_rd_atomic = 1,
-      .min_rnr_timer = 12,
-      .ah_attr = {.is_global = 1,
-                  .port_num = VERBS_PORT,
-                  .grh = {.dgid = e->peer.gid, .sgid_index = GID_INDEX, .hop_limit = 64}},
-  };
-  struct mrc_qp_attr defaults;
-  memset(&defaults, 0, sizeof defaults);
-  error = mrc_modify_qp(e->qp, &rtr,
-                        IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                            IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
-                        &defaults, 0);
-  if (error != 0) fail_with(error, "mrc_modify_qp to RTR");
-
-  struct ibv_qp_attr rts = {
-      .qp_state = IBV_QPS_RTS,
-      .sq_psn = e->own.psn,
-      .timeout = 14,
-      .retry_cnt = 10, /* above what three bits hold: counts as 7 */
-      .rnr_retry = 7,
-      .max_rd_atomic = 1,
-  };
-  error = mrc_modify_qp(e->qp, &rts,
-                        IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-                            IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC,
-                        NULL, 0);
-  if (error != 0) fail_with(error, "mrc_modify_qp to RTS");
 }
 
 static void destroy_endpoint(struct endpoint* e) {
@@ -324,7 +185,7 @@ static struct ibv_wc wait_completion(struct endpoint* e, const char* what) {
     const int n = mrc_poll_cq(e->cq, 1, &wc);
     if (n < 0) fail("mrc_poll_cq");
     if (n == 1) break;
-    if ((spins & 0xfff) == 0xfff) check_patience(e, start, what);
+    if ((spins & 0xfff) == 0xfff) check_patience(e->socket, start, e->timeout_seconds, what);
   }
   if (wc.status != IBV_WC_SUCCESS) {
     fprintf(stderr, "rdma_write_bench: completion %" PRIu64 ": %s, vendor error %u\n", wc.wr_id,
@@ -363,7 +224,8 @@ static void send_pass(struct endpoint* e, size_t size, uint64_t pass, double* el
     struct ibv_wc wc;
     /* Nothing can complete here; polling gives the library the time it may need. */
     if (mrc_poll_cq(e->cq, 1, &wc) != 0) fail_with(EPROTO, "completion before the first request");
-    if ((spins & 0xfff) == 0xfff) check_patience(e, start, "waiting for the start signal");
+    if ((spins & 0xfff) == 0xfff)
+      check_patience(e->socket, start, e->timeout_seconds, "waiting for the start signal");
   }
 
   start = seconds();
@@ -386,7 +248,7 @@ static void send_pass(struct endpoint* e, size_t size, uint64_t pass, double* el
     }
     const struct ibv_wc wc = wait_completion(e, "waiting for a write to complete");
     const bool in_order = wc.wr_id >= completed && wc.wr_id < posted;
-    if (!in_order || wc.opcode != IBV_WC_RDMA_WRITE || wc.qp_num != e->own.qpn) {
+    if (!in_order || wc.opcode != IBV_WC_RDMA_WRITE || wc.qp_num != e->own.qp.qpn) {
       fail_with(EPROTO, "unexpected completion of a write");
     }
     completed = (size_t)wc.wr_id + 1; /* it stands for all before it */
@@ -411,9 +273,9 @@ static void receive_pass(struct endpoint* e, size_t size, uint64_t pass) {
   uint32_t sum = 0;
   for (int outstanding = 2; outstanding > 0; --outstanding) {
     const struct ibv_wc wc = wait_completion(e, "waiting for the immediate");
-    if (wc.wr_id != pass || wc.qp_num != e->own.qpn) fail_with(EPROTO, "unexpected completion");
+    if (wc.wr_id != pass || wc.qp_num != e->own.qp.qpn) fail_with(EPROTO, "unexpected completion");
     if (wc.opcode != IBV_WC_RECV_RDMA_WITH_IMM) continue;
-    if (wc.byte_len != size || !(wc.wc_flags & IBV_WC_WITH_IMM) || wc.src_qp != e->peer.qpn) {
+    if (wc.byte_len != size || !(wc.wc_flags & IBV_WC_WITH_IMM) || wc.src_qp != e->peer.qp.qpn) {
       fail_with(EPROTO, "receive completion");
     }
     sum = ntohl(wc.imm_data);
@@ -455,7 +317,7 @@ static struct options parse_options(int argc, char** argv) {
                                            {"sizes", required_argument, NULL, 's'},
                                            {"timeout", required_argument, NULL, 't'},
                                            {NULL, 0, NULL, 0}};
-  struct options o = {.device = "mrc0", .tcp_port = "18515", .timeout_seconds = 30};
+  struct options o = {.device = "mrc0", .tcp_port = 18515, .timeout_seconds = 30};
   parse_sizes(&o, "1,8,4K,64K,1M");
   for (int c; (c = getopt_long(argc, argv, "", kOptions, NULL)) != -1;) {
     switch (c) {
@@ -463,7 +325,7 @@ static struct options parse_options(int argc, char** argv) {
         o.device = optarg;
         break;
       case 'p':
-        o.tcp_port = optarg;
+        o.tcp_port = atoi(optarg);
         break;
       case 's':
         parse_sizes(&o, optarg);
@@ -496,10 +358,10 @@ int main(int argc, char** argv) {
   alarm(2 * o.timeout_seconds + 1);
   struct endpoint e;
   create_endpoint(&e, &o, data_bytes);
-  e.socket = client ? tcp_connect(&o) : tcp_accept(&o);
-  set_socket_timeout(e.socket, o.timeout_seconds);
+  e.socket = client ? tcp_connect(o.host, o.tcp_port, o.timeout_seconds)
+                    : tcp_accept(tcp_listen(o.tcp_port, o.timeout_seconds), o.timeout_seconds);
   exchange(e.socket, &e.own, &e.peer, sizeof e.own, "exchanging addresses");
-  connect_qp(&e);
+  connect_qp(mrc_modify_qp, e.qp, &e.own.qp, &e.peer.qp);
   /* No packet may reach a QP that is not ready to receive. */
   uint32_t ready = (uint32_t)o.size_count;
   uint32_t peer_ready = 0;
