@@ -1,4 +1,4 @@
-# Shared by the tests that run mrc-perf, or perftest, in two processes joined by memif. Sourced; expects
+# Shared by the tests that run mrc-perf, or other programs, in processes joined by memif. Sourced; expects
 # CONFIG in the environment, and for mrc-perf PERF and JSON_GET (test/integration/meson.build).
 #
 # A run keeps everything (memif sockets, reports, captures, output) in a folder of its own, and takes
