@@ -120,7 +120,8 @@ std::vector<StateStore::MemberInfo> StateStore::scan(Folder folder) const {
   while (const dirent* item = readdir(directory.get())) {
     const std::string name = item->d_name;
     if (name[0] == '.' || name.ends_with(kSocketSuffix)) continue;
-    const std::string file_path = at + "/" + name, socket = file_path + kSocketSuffix;
+    const std::string file_path = std::string(at).append("/").append(name);
+    const std::string socket = file_path + kSocketSuffix;
     const FileDescriptor file(open(file_path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file.valid()) continue;
     if (lock_file(file.get(), LOCK_SH | LOCK_NB)) {  // nobody lives there
@@ -136,10 +137,7 @@ std::vector<StateStore::MemberInfo> StateStore::scan(Folder folder) const {
 // ---- state ----
 
 StateStore::StateStore(std::string directory) : directory_(std::move(directory)) {
-  make_directory(directory_);
-  check_owner(directory_);
-  if (const size_t parent = directory_.rfind('/'); parent > 0)
-    check_owner(directory_.substr(0, parent));
+  make_private_directory(directory_);
   make_directory(folder_path(Folder::kAttached));
   make_directory(folder_path(Folder::kEvents));
 }
@@ -186,6 +184,12 @@ void StateStore::save(const DeviceState& state) {
   const FileDescriptor file = open_file(fresh, O_WRONLY | O_CREAT | O_TRUNC);
   write_all(file.get(), to_json(state));
   if (rename(fresh.c_str(), current.c_str()) != 0) fail(current);
+}
+
+void make_private_directory(const std::string& path) {
+  make_directory(path);
+  check_owner(path);
+  if (const size_t parent = path.rfind('/'); parent > 0) check_owner(path.substr(0, parent));
 }
 
 std::string default_state_directory(const std::string& device) {

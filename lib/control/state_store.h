@@ -94,6 +94,10 @@ class StateStore {
   const std::string directory_;
 };
 
+// Makes a directory and those above it, as private as this process can. Throws std::system_error,
+// also if it or the one above belongs to somebody else.
+void make_private_directory(const std::string& path);
+
 // Where a device of this name keeps its state if its node file does not say:
 // ${XDG_RUNTIME_DIR:-/tmp}/softmrc-UID/NAME.
 std::string default_state_directory(const std::string& device);

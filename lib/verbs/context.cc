@@ -104,6 +104,11 @@ std::shared_ptr<Device> share_device(struct ibv_context* context) {
   return is_ours(context) ? context_of(context)->device : nullptr;
 }
 
+std::shared_ptr<Device> opened_device(DeviceEntry& entry) {
+  const std::unique_lock lock(registered(entry).mutex, std::try_to_lock);
+  return lock.owns_lock() ? registered(entry).opened.lock() : nullptr;
+}
+
 void release_device(std::shared_ptr<Device> device) {
   const std::lock_guard lock(registered(device->entry()).mutex);
   device.reset();

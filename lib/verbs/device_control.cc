@@ -43,18 +43,18 @@ control::NodeFacts facts_from(Device& device) {
   return facts;
 }
 
-std::string directory_of(const config::NodeConfig& config) {
+}  // namespace
+
+std::string state_directory_of(const config::NodeConfig& config) {
   return config.state_directory.empty() ? control::default_state_directory(config.name)
                                         : config.state_directory;
 }
-
-}  // namespace
 
 DeviceControl::DeviceControl(Device& device)
     : device_(device),
       facts_(facts_from(device)),
       sources_(sources_from(device.entry().config)),
-      attachment_(directory_of(device.entry().config), *this) {}
+      attachment_(state_directory_of(device.entry().config), *this) {}
 
 // ---- profiles of QPs ----
 

@@ -10,12 +10,16 @@
 #include <string>
 #include <vector>
 
+#include "config/node_config.h"
 #include "control/attachment.h"
 #include "control/live_profile.h"
 
 namespace softmrc::verbs {
 
 class Device;
+
+// What the processes that use a device share lies here.
+std::string state_directory_of(const config::NodeConfig& config);
 
 class DeviceControl final : public control::AttachmentHooks {
  public:

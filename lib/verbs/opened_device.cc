@@ -41,13 +41,6 @@ bool ports_unwanted() {
   return ports && std::string_view(ports) == "none";
 }
 
-DeviceBounds bounds_from(const config::NodeConfig& config) {
-  return {.gids = config.gids,
-          .gid_count = std::max(kMinGids, static_cast<int>(config.gids.size())),
-          .port_count = static_cast<int>(config.planes.size()),
-          .active_mtu = active_mtu(config)};
-}
-
 // Programs look at the port state once, right after opening, and give up on IBV_PORT_DOWN. A link
 // that is there is seen within a few milliseconds; one whose peer is missing is not waited for.
 constexpr auto kLinkWait = std::chrono::milliseconds(50);
@@ -63,11 +56,26 @@ void wait_for_links(const dataplane::Node& node) {
 
 }  // namespace
 
+DeviceBounds bounds_of(const config::NodeConfig& config) {
+  return {.gids = config.gids,
+          .gid_count = std::max(kMinGids, static_cast<int>(config.gids.size())),
+          .port_count = static_cast<int>(config.planes.size()),
+          .active_mtu = active_mtu(config)};
+}
+
+uint64_t rate_mbps_of(const config::NodeConfig& config, size_t plane, const dataplane::Node* node) {
+  constexpr uint64_t kFallback = 100'000;
+  uint64_t rate = config.planes[plane].rate_mbps;
+  if (rate == 0 && node != nullptr && plane < node->ports().size())
+    rate = node->ports()[plane].rate_mbps;
+  return rate != 0 ? rate : kFallback;
+}
+
 Device::Device(DeviceEntry& entry, const OpenOptions& options)
     : entry_(entry),
       process_(process_generation()),
       cores_scarce_(too_few_cores(entry.config.workers)),
-      bounds_(bounds_from(entry.config)),
+      bounds_(bounds_of(entry.config)),
       // Keys are to be hard to guess, whatever seed an experiment repeats its packets with.
       regions_(system_seed()),
       qpns_(kFirstQpn, kQpSlots, options.seed ? options.seed : system_seed()) {
@@ -144,15 +152,6 @@ void Device::for_each_qp(const std::function<void(QueuePair&)>& action) {
 void Device::abandon_writes_from(const Region& region) {
   for_each_qp(
       [&](QueuePair& qp) { qp.abandon_writes_from(region.base, region.base + region.length); });
-}
-
-uint64_t Device::rate_mbps(size_t plane) const {
-  constexpr uint64_t kFallback = 100'000;
-  const uint64_t configured = entry_.config.planes[plane].rate_mbps;
-  if (configured || !has_ports()) return configured ? configured : kFallback;
-  const auto ports = node_->ports();
-  const uint64_t told = plane < ports.size() ? ports[plane].rate_mbps : 0;
-  return told ? told : kFallback;
 }
 
 void Device::park(std::unique_ptr<QueuePair> qp) {

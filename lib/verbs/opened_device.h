@@ -25,6 +25,11 @@ namespace softmrc::verbs {
 class DeviceControl;
 class QueuePair;
 
+// What a node file alone says of its device.
+DeviceBounds bounds_of(const config::NodeConfig& config);
+// Of one plane: as configured, else as its port says, if there is a node.
+uint64_t rate_mbps_of(const config::NodeConfig& config, size_t plane, const dataplane::Node* node);
+
 class Device final : public transport::Memory, public transport::Events {
  public:
   // Throws dataplane::NodeError.
@@ -45,7 +50,7 @@ class Device final : public transport::Memory, public transport::Events {
   dataplane::Node& node() { return *node_; }
   // nullptr: its state directory cannot be used, and there are no profiles.
   DeviceControl* control() { return control_.get(); }
-  uint64_t rate_mbps(size_t plane) const;
+  uint64_t rate_mbps(size_t plane) const { return rate_mbps_of(entry_.config, plane, node_.get()); }
   void enable_port(PortId port, bool enabled) {
     if (has_ports()) node_->enable_port(port, enabled);
   }
@@ -113,6 +118,9 @@ ProtectionDomain* domain_of(struct ibv_pd* pd);
 
 // Holds a device open beside its verbs contexts (MRC contexts do). nullptr: not one of ours.
 std::shared_ptr<Device> share_device(struct ibv_context* context);
+// A device as it is now, if this process has it open and nobody is just opening or closing it; else
+// nullptr. Let go of it with release_device().
+std::shared_ptr<Device> opened_device(DeviceEntry& entry);
 // Events of what is made with this context; nullptr: not one of ours.
 std::shared_ptr<AsyncEvents> events_of(struct ibv_context* context);
 // Objects made with a context of ours, which is busy while there are any.

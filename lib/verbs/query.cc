@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "verbs/device_limits.h"
+#include "verbs/link_rate.h"
 #include "verbs/opened_device.h"
 #include "wire/packet.h"
 
@@ -16,24 +17,6 @@ namespace {
 
 constexpr uint32_t kPartId = 0x4D52;  // "MR"; vendor_id stays 0: no vendor's driver is imitated
 constexpr uint8_t kPhysLinkUp = 5, kPhysDisabled = 3;  // IBTA PortPhysicalState
-
-// Line rates by the codes of verbs: the highest that the port reaches counts, as the kernel does
-// for Ethernet ports.
-struct LinkRate {
-  uint64_t mbps;
-  uint8_t speed, width;
-};
-constexpr LinkRate kLinkRates[] = {
-    {800'000, 128, 4},  // NDR 8X
-    {400'000, 128, 2},  // NDR 4X
-    {200'000, 64, 2},   // HDR 4X
-    {100'000, 32, 2},   // EDR 4X
-    {50'000, 64, 1},    // HDR 1X
-    {40'000, 4, 2},     // QDR 4X
-    {25'000, 32, 1},    // EDR 1X
-    {10'000, 4, 1},     // QDR 1X
-    {0, 1, 1},          // SDR 1X
-};
 
 int check_port(Device* device, uint8_t port) {
   if (!device) return EINVAL;
@@ -81,13 +64,9 @@ int query_port(struct ibv_context* context, uint8_t port, struct ibv_port_attr* 
   attr->pkey_tbl_len = 1;
   attr->max_msg_sz = UINT32_MAX;
   attr->link_layer = IBV_LINK_LAYER_ETHERNET;
-  const uint64_t rate = device->rate_mbps(port - 1u);
-  for (const LinkRate& link : kLinkRates) {
-    if (rate < link.mbps) continue;
-    attr->active_speed = link.speed;
-    attr->active_width = link.width;
-    break;
-  }
+  const LinkRate& rate = link_rate(device->rate_mbps(port - 1u));
+  attr->active_speed = rate.speed;
+  attr->active_width = rate.width;
   return 0;
 }
 
