@@ -10,6 +10,7 @@
 
 #include "dataplane/eal.h"
 #include "interpose.h"
+#include "sysfs_paths.h"
 
 namespace softmrc::interposer {
 namespace {
@@ -23,7 +24,9 @@ std::map<struct ibv_device**, struct ibv_device**>& lists() {
   return *map;
 }
 
+// libibverbs looks for a driver for each device in sysfs: it may not find ours.
 struct ibv_device** real_list(int* count) {
+  const RealSysfs real;
   SOFTMRC_FORWARD("IBVERBS_1.1", ibv_get_device_list, count);
 }
 

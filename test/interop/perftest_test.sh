@@ -64,6 +64,10 @@ works ib_write_bw -m 1024
 works ib_write_bw -s 8388608 -n 100
 works ib_write_lat
 LD_BIND_NOW=1 works ib_write_bw
+works ib_write_bw -W counters/port_xmit_data,hw_counters/sent_pkts
+for counter in counters/port_xmit_data hw_counters/sent_pkts; do
+  grep -qE "$counter=[1-9]" "$run/client.out" || fail "$counter stands still"
+done
 refused ib_read_bw
 refused ib_atomic_bw
 refused ib_write_bw -R
