@@ -1,4 +1,4 @@
-# Shared by the tests that run mrc-perf, or perftest, in two processes joined by memif. Sourced; expects
+# Shared by the tests that run mrc-perf, or another program, in two processes joined by memif. Sourced; expects
 # CONFIG in the environment, and for mrc-perf PERF and JSON_GET (test/integration/meson.build).
 #
 # A run keeps everything (memif sockets, reports, captures, output) in a folder of its own, and takes
@@ -31,6 +31,16 @@ server_config=$CONFIG/memif-a.yaml
 client_config=$CONFIG/memif-b.yaml
 limit=120        # seconds one end may take
 tcp_port=$((20000 + $$ % 12000))  # below the ports the kernel gives away
+
+# await_listener PROCESS: until somebody listens on $tcp_port, or the process has ended.
+await_listener() {
+  local i
+  for ((i = 0; i < 100; ++i)); do
+    ! grep -q ":$(printf '%04X' $tcp_port) .* 0A " /proc/net/tcp /proc/net/tcp6 &&
+      kill -0 "$1" 2>/dev/null || return 0
+    sleep 0.1
+  done
+}
 
 # start server|client OPTION...: in the background; its process in $started, its output in $run.
 start() {
