@@ -67,6 +67,8 @@ run_checks() {
   one hygiene python3 test/checks/hygiene.py
   one hygiene-self-test python3 test/checks/hygiene.py --self-test
   one headers test/checks/headers.sh
+  one tutorial python3 test/checks/tutorial.py
+  one tutorial-self-test python3 test/checks/tutorial.py --self-test
 }
 
 run_build() {

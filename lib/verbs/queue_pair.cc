@@ -171,8 +171,8 @@ int QueuePair::modify(const ibv_qp_attr* attr, int mask, const mrc_qp_attr* mrc,
   ChosenProfiles chosen = to == QpState::kReset ? ChosenProfiles{} : chosen_;
   if (!to || !transport::find_transition(*from, *to))
     why = "no such transition";
-  else if (merged.merge(*from, *to, attr, mask, mrc, mrc_mask, &why) == 0 && mrc &&
-           choose(*mrc, mrc_mask, chosen, &why))
+  else if (merged.merge(*from, *to, attr, mask, mrc, mrc_mask, &why) == 0 &&
+           (!mrc || choose(*mrc, mrc_mask, chosen, &why)))
     fits(merged, chosen, &why);
   if (!why.empty()) {
     logger().warn("{} QP {:#x} in {}: modify: {}", device_.entry().ibv.name, qpn_.value(),

@@ -1,8 +1,9 @@
 #!/bin/bash
 # What a user of the installed package has: installs into a temporary prefix, compiles the sample
-# program from the files of that prefix alone, and runs its two sides under that prefix's mrc-run,
-# each with a node of its own, four planes between them. Once with each side started first. A program
-# that links none of it finds all by dlopen.
+# What a user of the installed package has: installs into a temporary prefix, compiles the sample
+# programs from the files of that prefix alone, and runs the two sides of one under that prefix's
+# mrc-run, each with a node of its own, four planes between them. Once with each side started first. A
+# program that links none of it finds all by dlopen. And the library's other names, and its man pages.
 # Usage: install_headers_test.sh BUILD_DIRECTORY SOURCE_DIRECTORY
 set -u
 unset LD_LIBRARY_PATH  # meson's, of the build directory
@@ -50,6 +51,21 @@ compile -o "$work/dlopen_verbs" "$source/test/unit/interposer/dlopen_verbs.c" ||
 for name in libmrc.so.1 libnv_mrc.so; do
   "$mrc_run" --config "$source/config/loopback-a.yaml" -- "$work/dlopen_verbs" mrc-a "$libdir/$name" ||
     give_up "$name by its absolute path: exit status $?"
+done
+
+# As the tutorial says: nothing but what pkg-config gives.
+${CC:-cc} -Wall -Wextra -Werror -o "$work/write_imm" "$source/doc/examples/write_imm.c" \
+  "${cflags[@]}" "${libs[@]}" || give_up "the tutorial's program does not compile"
+for alias in libmrc.so libnv_mrc.so lib_mrc.so; do
+  [ "$(readlink -f "$libdir/$alias")" = "$(readlink -f "$libdir/libmrc.so.1")" ] ||
+    give_up "$alias is not installed, or is not libmrc.so.1"
+done
+man3=$prefix/share/man/man3
+for name in $(sed -n 's/^ *\(mrc_[a-z_]*\);$/\1/p' "$source/drivers/libmrc/libmrc.map"); do
+  [ -f "$man3/$name.3" ] || give_up "no man page of $name was installed"
+done
+for page in man1/mrc-run.1 man7/mrc.7 man7/mrc_ctl.7; do
+  [ -f "$prefix/share/man/$page" ] || give_up "$page was not installed"
 done
 
 # The sockets of the planes lie in TMPDIR (config/memif-a.yaml): another run has others.

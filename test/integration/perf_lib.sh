@@ -32,6 +32,16 @@ client_config=$CONFIG/memif-b.yaml
 limit=120        # seconds one end may take
 tcp_port=$((20000 + $$ % 12000))  # below the ports the kernel gives away
 
+# await_listener PROCESS: until somebody listens on $tcp_port, or the process has ended.
+await_listener() {
+  local i
+  for ((i = 0; i < 100; ++i)); do
+    ! grep -q ":$(printf '%04X' $tcp_port) .* 0A " /proc/net/tcp /proc/net/tcp6 &&
+      kill -0 "$1" 2>/dev/null || return 0
+    sleep 0.1
+  done
+}
+
 # start server|client OPTION...: in the background; its process in $started, its output in $run.
 start() {
   local end=$1 config=$server_config

@@ -6,8 +6,6 @@ set -euo pipefail
 command -v ib_write_bw >/dev/null || { echo 'skipped: perftest is not installed'; exit 77; }
 . "$(dirname "$0")/../integration/perf_lib.sh"
 
-listening() { grep -q ":$(printf '%04X' $tcp_port) .* 0A " /proc/net/tcp /proc/net/tcp6; }
-
 # serve SECONDS TOOL OPTION...: the server, in $server, once it listens or has ended.
 serve() {
   local seconds=$1
@@ -17,10 +15,7 @@ serve() {
     >"$run/server.out" 2>&1 &
   server=$!
   processes+=("$server")
-  for ((i = 0; i < 100; ++i)); do
-    ! listening && kill -0 $server 2>/dev/null || return 0
-    sleep 0.1
-  done
+  await_listener $server
 }
 
 # connect SECONDS TOOL OPTION...

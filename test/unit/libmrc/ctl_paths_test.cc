@@ -9,6 +9,7 @@
 #include <map>
 #include <thread>
 
+#include "config/node_config.h"
 #include "contract.h"
 #include "control_calls.h"
 #include "dataplane/node.h"
@@ -186,6 +187,37 @@ TEST_CASE_METHOD(ControlWorld, "only ONLINE profiles can be taken, and then they
   REQUIRE(mrc_modify_qp(on_a, &attr, IBV_QP_STATE, nullptr, 0) == 0);
   CHECK(profiles.state_of(5, kOne) == MRC_CTL_EV_UNKNOWN);
   CHECK(profiles.offline(5) == 0);
+}
+
+TEST_CASE("a profile that has been named binds a connection that is named later", "[ctl][paths]") {
+  // A device whose packets of 4096 bytes leave no room for SRv6.
+  static softmrc::verbs::DeviceEntry* const entry =
+      softmrc::verbs::add_device(softmrc::config::parse_node(
+          "name: mrc-tight\ngids: [\"fd00:0:0:c::1\"]\nmtu: 4200\nplanes: 1\n"
+          "state_directory: \"" +
+          state_directory() +
+          "/mrc-tight\"\n"
+          "plane_defaults:\n  device: \"ring:libmrctight\"\n"
+          "  gateway_mac: \"02:00:00:00:0b:01\"\n  addresses: [\"fd00:0:1:c::1\"]\n"));
+  Side side;
+  side.open(entry);
+  {
+    Profiles profiles(side);
+    profiles.srv6_format(2);
+    profiles.explicit_profile(6, 2, {srv6_ev("fcbb:bb00:1003:2000:1041:d012::", 1)});
+    mrc_qp* qp = make_qp(side);
+    ibv_qp_attr attr = init_attr();
+    mrc_qp_attr mrc{};
+    mrc.profile.ev_profile_id = 6;
+    REQUIRE(mrc_modify_qp(qp, &attr, kInitMask, &mrc, MRC_QP_EV_PROFILE_ID) == 0);
+    attr = rtr_attr(side.gid(), 20, 7);
+    FAILS_WITH_VALUE(mrc_modify_qp(qp, &attr, kRtrMask, &mrc, 0), EINVAL);
+    FAILS_WITH_VALUE(mrc_modify_qp(qp, &attr, kRtrMask, nullptr, 0), EINVAL);
+    attr.path_mtu = IBV_MTU_2048;
+    CHECK(mrc_modify_qp(qp, &attr, kRtrMask, nullptr, 0) == 0);
+    CHECK(mrc_destroy_qp(qp) == 0);
+  }
+  side.close();
 }
 
 TEST_CASE_METHOD(ControlWorld, "DENIED and GOOD reach QPs that run", "[ctl][paths]") {

@@ -12,9 +12,6 @@
 
 namespace test {
 
-namespace {
-
-// Of this run alone: what controllers set outlives processes.
 const std::string& state_directory() {
   static const struct Directory {
     Directory() {
@@ -27,6 +24,8 @@ const std::string& state_directory() {
   } directory;
   return directory.path;
 }
+
+namespace {
 
 // Two planes of SRv6 over in-process links; `own` and `peer` number the sides.
 std::string node_file(const std::string& name, char own, char peer, const std::string& own_downlink,

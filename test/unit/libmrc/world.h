@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "mrc.h"
@@ -12,6 +13,9 @@
 #include "verbs/device.h"
 
 namespace test {
+
+// Where devices keep their state, of this run alone: what controllers set outlives processes.
+const std::string& state_directory();
 
 // One end: a verbs context, a PD, an MRC context, one CQ for everything.
 struct Side {
