@@ -94,6 +94,7 @@ json collect_transport(const transport::CoreCounters& c) {
           {"resent_nack", c.resent_nack},
           {"resent_hole", c.resent_hole},
           {"resent_timeout", c.resent_timeout},
+          {"resent_early", c.resent_early},
           {"spurious_resends", c.spurious_resends},
           {"timeouts", c.timeouts},
           {"sacks_sent", c.sacks_sent},

@@ -519,6 +519,7 @@ class ChaosRun final : Traffic {
       sum.resent_nack += c.resent_nack;
       sum.resent_hole += c.resent_hole;
       sum.resent_timeout += c.resent_timeout;
+      sum.resent_early += c.resent_early;
       sum.resends_averted += c.resends_averted;
       sum.payload_bytes_received += c.payload_bytes_received;
       digest(sent);
@@ -544,7 +545,8 @@ class ChaosRun final : Traffic {
         of(wire::Outcome::rejected_access) + of(wire::Outcome::rejected_invalid);
     if (accepted + refused > sum.data_sent)
       return differ("new data taken, data sent", accepted + refused, sum.data_sent);
-    const uint64_t resends = sum.resent_nack + sum.resent_hole + sum.resent_timeout;
+    const uint64_t resends =
+        sum.resent_nack + sum.resent_hole + sum.resent_timeout + sum.resent_early;
     if (sum.data_resent + sum.resends_averted > resends)
       return differ("resends, their causes", sum.data_resent + sum.resends_averted, resends);
     if (!all_well_) return;

@@ -34,6 +34,7 @@ EndpointCounters& EndpointCounters::operator+=(const EndpointCounters& o) {
   resent_nack += o.resent_nack;
   resent_hole += o.resent_hole;
   resent_timeout += o.resent_timeout;
+  resent_early += o.resent_early;
   resends_averted += o.resends_averted;
   spurious_resends += o.spurious_resends;
   duplicates += o.duplicates;

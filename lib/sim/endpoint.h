@@ -53,7 +53,7 @@ bool place(Channel& channel, uint64_t offset, std::span<const uint8_t> payload);
 // What a host has sent and got, as far as its transport knows such a thing.
 struct EndpointCounters {
   uint64_t data_sent = 0, data_resent = 0;  // packets: the first time, and again
-  uint64_t resent_nack = 0, resent_hole = 0, resent_timeout = 0;
+  uint64_t resent_nack = 0, resent_hole = 0, resent_timeout = 0, resent_early = 0;
   uint64_t resends_averted = 0, spurious_resends = 0;
   uint64_t duplicates = 0;  // data packets that had arrived before
   uint64_t timeouts = 0;

@@ -290,6 +290,7 @@ EndpointCounters MrcHost::counters() const {
   sum.resent_nack = c.resent_nack;
   sum.resent_hole = c.resent_hole;
   sum.resent_timeout = c.resent_timeout;
+  sum.resent_early = c.resent_early;
   sum.resends_averted = c.resends_averted;
   sum.spurious_resends = c.spurious_resends;
   sum.duplicates = c.outcomes[static_cast<size_t>(wire::Outcome::accepted_duplicate)];

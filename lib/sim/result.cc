@@ -188,6 +188,7 @@ void Simulation::add_transport_metrics(Result& result) const {
   put("resent_nack", sum.resent_nack);
   put("resent_hole", sum.resent_hole);
   put("resent_timeout", sum.resent_timeout);
+  put("resent_early", sum.resent_early);
   put("resends_averted", sum.resends_averted);
   put("spurious_resends", sum.spurious_resends);
   put("duplicates", sum.duplicates);

@@ -105,6 +105,7 @@ bool Requestor::note_arrivals(Time now, const wire::SackHeader& sack, Psn bitmap
 void Requestor::advance_una(Psn first_missing, Time now, RequestorEnvironment env,
                             const Trigger* trigger) {
   for (; una_ < first_missing; ++una_) mark_arrived(una_, now, env, trigger);
+  burst_end_ = std::max(burst_end_, una_);  // never so old that it compares as newer
 }
 
 // An RTT sample is valid only if it is clear which transmission was acknowledged: by the reflected

@@ -106,6 +106,7 @@ struct CoreCounters {
   uint64_t data_sent = 0;  // data packets, first transmissions
   uint64_t data_resent = 0;
   uint64_t resent_nack = 0, resent_hole = 0, resent_timeout = 0;
+  uint64_t resent_early = 0;      // late at the end of what was queued, not called lost
   uint64_t resends_averted = 0;   // taken for lost, and arrived before the resend had left
   uint64_t spurious_resends = 0;  // resent, and the peer told that the original had arrived
   uint64_t sacks_sent = 0, nacks_sent = 0, acks_sent = 0, naks_sent = 0, probes_sent = 0;

@@ -65,7 +65,8 @@ bool Requestor::mark_arrived(Psn psn, Time now, RequestorEnvironment env, const 
     --packets_in_flight_;
   }
   // An answer that comes sooner than any round trip is to an earlier copy.
-  if (rec.transmissions > 1 && now - rec.sent_at < min_rtt_) note_spurious_resend(now, rec, env);
+  if (rec.transmissions > 1 && !rec.resent_early && now - rec.sent_at < min_rtt_)
+    note_spurious_resend(now, rec, env);
   // Of a packet sent more than once only the reflected timestamp tells which copy got through.
   const bool last_copy =
       rec.transmissions == 1 || (trigger != nullptr && trigger->psn == psn && trigger->rtx &&
@@ -112,10 +113,27 @@ bool Requestor::is_missing(Time now, Psn psn) {
     rec.suspected_at = now;
     if (psn > newest_suspect_ || newest_suspect_ < una_) newest_suspect_ = psn;
   }
-  const Time due = rec.suspected_at + patience();
-  if (now >= due) return true;
-  overdue_deadline_ = std::min(overdue_deadline_, due);
+  if (now >= rec.suspected_at + patience()) return true;
+  overdue_deadline_ = std::min(overdue_deadline_, await(rec));
   return false;
+}
+
+// When the clock has to look at a suspect again.
+Time Requestor::await(const PacketRecord& rec) const {
+  const Time lost = rec.suspected_at + patience();
+  const bool may_resend = rec.psn < burst_end_ && !rec.resent_early && !rec.written_off;
+  return may_resend ? std::min(lost, early_due(rec)) : lost;
+}
+
+// A message waits for the last of its packets. What is lost at its end is missed for longest, what
+// comes after it in a collective waits too, and a ring of hosts adds it all up. So a suspect that
+// nothing was queued behind is resent once as soon as it is later than nearly all packets are,
+// without being called lost: congestion control and the path do not hear of it. One packet in a
+// thousand goes twice for nothing: 0.2 % of the time of a ring of 64 hosts that loses none, against
+// 0.4 % saved with one lost in a thousand and 1 % with one in twenty (config/sim/loss-1gb.yaml).
+// Where round trips vary, patience() is no longer than this, and nothing is resent early. [D]
+Time Requestor::early_due(const PacketRecord& rec) const {
+  return std::max(rec.suspected_at, rec.sent_at + srtt_ + 4 * rtt_deviation_);
 }
 
 // How long a suspect is waited for. Round trips that vary tell of a host that loses its core now
@@ -136,11 +154,16 @@ void Requestor::check_overdue(Time now, RequestorEnvironment env) {
   for (Psn psn = una_; psn <= last && psn < next_psn_; ++psn) {
     const PacketRecord& rec = record(psn);
     if (!rec.awaited() || rec.suspected_at == kLongAgo) continue;
-    const Time due = rec.suspected_at + patience();
-    if (now >= due)
+    Time due = await(rec);
+    if (now >= rec.suspected_at + patience()) {
       declare_hole(now, psn, env);
-    else
-      overdue_deadline_ = std::min(overdue_deadline_, due);
+      continue;
+    }
+    if (now >= due) {
+      queue_early(psn);
+      due = await(rec);
+    }
+    overdue_deadline_ = std::min(overdue_deadline_, due);
   }
 }
 
@@ -156,7 +179,6 @@ void Requestor::declare_hole(Time now, Psn psn, RequestorEnvironment env) {
 void Requestor::declare_lost(Time now, Psn psn, RequestorEnvironment env, bool penalize_path) {
   PacketRecord& rec = record(psn);
   count_again(rec, env);
-  rec.resend_queued = true;
   --packets_in_flight_;
   queue_resend(psn);
   inflight_ -= rec.nominal;
@@ -348,7 +370,6 @@ Outcome Requestor::on_nack(Time now, const wire::Packet& packet, RequestorEnviro
     last_nack_attempt_ = now;
     if (!count_attempt(rec)) return Outcome::accepted_nack;
   }
-  rec.resend_queued = true;
   --packets_in_flight_;
   queue_resend(nack.psn);
   settle(env);

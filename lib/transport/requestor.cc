@@ -34,7 +34,7 @@ void Requestor::start(const QpAttributes& attributes) {
   timeout_ = attributes.timeout;
   retry_linear_ = attributes.retry_linear;
   retry_exponential_ = attributes.retry_exponential;
-  next_psn_ = una_ = newest_suspect_ = attributes.sq_psn;
+  next_psn_ = una_ = newest_suspect_ = burst_end_ = attributes.sq_psn;
 }
 
 void Requestor::stop(RequestorEnvironment env) {
@@ -205,11 +205,13 @@ void Requestor::note_sent(Time now, PacketRecord& rec, RequestorEnvironment env,
   rec.sent_at = now;
   rec.send_order = ++send_order_;
   if (rec.transmissions < UINT8_MAX) ++rec.transmissions;
-  rec.resend_queued = false;
-  ++packets_in_flight_;
+  if (!rec.early_queued) {  // else it is in flight already
+    ++packets_in_flight_;
+    env.cc.on_send(rec.nominal);
+    inflight_ += rec.nominal;
+  }
+  rec.resend_queued = rec.early_queued = false;
   rec.suspected_at = kLongAgo;
-  env.cc.on_send(rec.nominal);
-  inflight_ += rec.nominal;
   env.evs.on_sent(rec.ev);
   last_sent_ = now;
   last_activity_ = now;
@@ -231,24 +233,27 @@ bool Requestor::next_data(Time now, path::PortMask room, RequestorEnvironment en
   for (uint32_t left = resend_head_ - resend_tail_; left > 0; --left) {
     const Psn psn(resend_[resend_tail_ & record_mask_]);
     PacketRecord* rec = live_record(psn);
-    if (rec == nullptr || rec->arrived || !rec->resend_queued || psn < una_) {
+    if (rec == nullptr || rec->arrived || !(rec->resend_queued || rec->early_queued) ||
+        psn < una_) {
       ++resend_tail_;  // arrived after all
       continue;
     }
     if (psn - una_ >= peer_window_) {
       ++resend_tail_;
-      queue_resend(psn);
+      queue_again(psn);
       continue;
     }
     const path::EvIndex ev = env.evs.next(room, rec->ev);
     if (ev == path::kNoEv) return false;
     ++resend_tail_;
     rec->ev = ev;
+    const bool early = rec->early_queued;
     fill_headers(psn, *rec, false, out, segments);
     std::get<wire::WriteHeader>(out.headers.body).ts.tx = wire_timestamp(now);
     note_sent(now, *rec, env, out);
     out.ev = ev;
     ++env.counters.data_resent;
+    if (early) ++env.counters.resent_early;
     // With nothing behind it no later packet would show that this one is missing too: a probe does,
     // a round trip sooner than silence would. [D]
     if (resend_head_ == resend_tail_ && !new_packet_allowed()) tail_probe_wanted_ = true;
@@ -276,6 +281,10 @@ bool Requestor::next_data(Time now, path::PortMask room, RequestorEnvironment en
   }
   ++next_psn_;
   current_open_ = psn != request.last_psn;
+  if (!current_open_ && started_ == queue_->published()) {
+    burst_end_ = next_psn_;
+    if (overdue_deadline_ != kNever) overdue_deadline_ = now;  // there are suspects
+  }
   nominal_new_sent_ += rec.nominal;
   note_sent(now, rec, env, out);
   if (env.cc.wants_ack(rec.nominal)) out.headers.bth.ack_request = true;
@@ -284,7 +293,16 @@ bool Requestor::next_data(Time now, path::PortMask room, RequestorEnvironment en
   return true;
 }
 
-void Requestor::queue_resend(Psn psn) { resend_[resend_head_++ & record_mask_] = psn.value(); }
+void Requestor::queue_resend(Psn psn) {
+  record(psn).resend_queued = true;
+  record(psn).early_queued = false;  // this is it
+  queue_again(psn);
+}
+
+void Requestor::queue_early(Psn psn) {
+  record(psn).resent_early = record(psn).early_queued = true;
+  queue_again(psn);
+}
 
 void Requestor::released(uint32_t position) {
   // The request may have been flushed and freed only after its last buffer came back, so the slot

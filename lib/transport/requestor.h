@@ -49,8 +49,10 @@ struct PacketRecord {
   uint8_t attempts = 0;       // of the retry budget used, valid while epoch is the QP's
   bool arrived : 1 = false;
   bool resend_queued : 1 = false;
-  bool spurious : 1 = false;     // its resend was not needed, and that has been counted
-  bool written_off : 1 = false;  // out of congestion control's books: a silent peer's
+  bool spurious : 1 = false;      // its resend was not needed, and that has been counted
+  bool written_off : 1 = false;   // out of congestion control's books: a silent peer's
+  bool early_queued : 1 = false;  // to be resent, though it may only be late
+  bool resent_early : 1 = false;
   uint16_t epoch = 0;
   path::EvIndex blamed = path::kNoEv;  // retired for the loss of an earlier transmission
   Time suspected_at = kLongAgo;        // when a SACK first showed it missing behind a later packet
@@ -181,6 +183,8 @@ class Requestor {
                     Segment* segments);
   void note_sent(Time now, PacketRecord& rec, RequestorEnvironment env, const DataPacket& out);
   void queue_resend(Psn psn);
+  void queue_early(Psn psn);
+  void queue_again(Psn psn) { resend_[resend_head_++ & record_mask_] = psn.value(); }
 
   // loss_detection.cc
   void note_arrival(path::EvIndex ev, uint32_t send_order, Time sent_at);
@@ -191,6 +195,8 @@ class Requestor {
   bool is_missing(Time now, Psn psn);
   void check_overdue(Time now, RequestorEnvironment env);
   bool peer_answers(Time now) const;
+  Time await(const PacketRecord& rec) const;
+  Time early_due(const PacketRecord& rec) const;
   void declare_hole(Time now, Psn psn, RequestorEnvironment env);
   void declare_lost(Time now, Psn psn, RequestorEnvironment env, bool penalize_path);
   void forgive_path(PacketRecord& rec, RequestorEnvironment env);
@@ -278,6 +284,7 @@ class Requestor {
   uint32_t reorder_steps_ = 1;  // of a sixteenth of the smoothed RTT, beyond an eighth of it
   Time last_reorder_step_ = kLongAgo;
   Time overdue_deadline_ = kNever;  // never later than the first suspected packet's
+  Psn burst_end_;                   // behind the newest packet that nothing was queued behind
   Psn newest_suspect_;              // no later one is suspected
   uint32_t reorder_persist_ = 0;    // losses until the window shrinks by a step
   Time newest_arrival_ = kLongAgo;  // send time of the newest thing known to have got through

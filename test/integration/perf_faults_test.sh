@@ -19,7 +19,7 @@ check 'what was lost was sent again' "$resent >= $dropped + $corrupted"
 check 'and little else: at most 1.2 times' "10 * $resent <= 12 * ($dropped + $corrupted)"
 # A packet can arrive between being declared lost and being sent again.
 check 'each resend has a cause' \
-  "$resent <= $(get client /local/transport/resent_nack) + $(get client /local/transport/resent_hole) + $(get client /local/transport/resent_timeout)"
+  "$resent <= $(get client /local/transport/resent_nack) + $(get client /local/transport/resent_hole) + $(get client /local/transport/resent_timeout) + $(get client /local/transport/resent_early)"
 
 outcome() { get server "/local/outcomes/$1" 2>/dev/null || echo 0; }
 check 'every corrupted packet failed its ICRC' \

@@ -17,15 +17,20 @@ constexpr int kSettling = 16;
 
 // Two packets sent a microsecond apart, of which the second is reported, the first missing. Equal
 // round trips before have settled the estimator: the reorder window is what patience lasts.
+// Nothing is queued behind them, or so many packets are that may leave, and one that may not.
 struct Suspect : Solo {
-  Suspect() : Solo(options()) {
+  explicit Suspect(std::optional<int> behind = std::nullopt) : Solo(options()) {
     for (int i = 0; i < kSettling; ++i) settle(kFirst - kSettling + i);
     REQUIRE(requestor().unacked() == kFirst);
     REQUIRE(requestor().inflight() == 0);
+    if (behind) {
+      for (int i = 0; i < 2 + *behind; ++i) write_out(static_cast<uint64_t>(i), 64);
+      write_out(9, 64, 0);  // its immediate waits for ever
+    }
     for (int i = 0; i < 2; ++i) {
       now += 1us;
-      write_out(static_cast<uint64_t>(i), 64);
-      sent.push_back(only(poll(), Opcode::kWriteOnly).at(0));
+      if (!behind) write_out(static_cast<uint64_t>(i), 64);
+      sent.push_back(only(poll(1), Opcode::kWriteOnly).at(0));
     }
     now += 10us;
     REQUIRE(feed(sack(0b10)) == Outcome::accepted_sack);
@@ -39,6 +44,8 @@ struct Suspect : Solo {
     PairOptions o;
     o.attributes.timeout = 14;  // 17 ms: nothing here is found by it
     o.first_psn = kFirst - kSettling;
+    o.planes = 1;  // room for one is room for one packet
+    o.attributes.max_wimm = 0;
     return o;
   }
   // One packet, acknowledged after ten microseconds.
@@ -87,7 +94,7 @@ struct Suspect : Solo {
 }  // namespace
 
 TEST_CASE("a suspect is lost when its window is over, without another SACK") {
-  Suspect solo;
+  Suspect solo(0);
   CHECK(solo.core().next_deadline() <= solo.now + solo.patience);
   solo.now += solo.patience - 1ns;
   CHECK(solo.poll().empty());
@@ -105,9 +112,8 @@ TEST_CASE("a suspect is lost when its window is over, without another SACK") {
 }
 
 TEST_CASE("a window that runs out while the peer is silent waits for its next word") {
-  Suspect solo;
-  solo.write_out(2, 64);
-  solo.poll();
+  Suspect solo(1);
+  CHECK(only(solo.poll(), Opcode::kWriteOnly).size() == 1);
   solo.now += 1ms;
   auto out = solo.poll();
   CHECK(solo.counters().resent_hole == 0);
@@ -125,6 +131,49 @@ TEST_CASE("a window that runs out while the peer is silent waits for its next wo
   out = only(solo.poll(), Opcode::kWriteOnly);
   REQUIRE(out.size() == 1);
   CHECK(out[0].transport.bth.psn == kFirst);
+}
+
+TEST_CASE("what is late at the end of the queue is resent once before it counts as lost") {
+  Suspect solo;
+  const int64_t inflight = solo.requestor().inflight();
+  const uint64_t cwnd = solo.qp().group->controller->cwnd();
+  auto out = solo.poll();
+  REQUIRE(out.size() == 2);
+  CHECK(out[0].transport.bth.psn == kFirst);
+  CHECK(out[0].transport.bth.rtx);
+  CHECK(Suspect::ev_of(out[0]) != Suspect::ev_of(solo.sent[0]));
+  CHECK(out[1].transport.bth.opcode == Opcode::kProbe);
+  CHECK(solo.counters().resent_early == 1);
+  CHECK(solo.counters().data_resent == 1);
+  CHECK(solo.counters().resent_hole == 0);
+  CHECK(solo.state_of(solo.sent[0]) == path::EvState::kGood);
+  CHECK(solo.requestor().inflight() == inflight);
+  CHECK(solo.qp().group->controller->inflight() == inflight);
+  CHECK(solo.qp().group->controller->cwnd() == cwnd);
+  SECTION("it was only late") {
+    solo.now += 1us;
+    CHECK(solo.feed(solo.sack(0b11)) == Outcome::accepted_sack);
+    CHECK(solo.requestor().inflight() == 0);
+    CHECK(solo.counters().spurious_resends == 0);
+    CHECK(solo.requestor().reorder_window() == solo.requestor().smoothed_rtt() / 16 * 3);
+    CHECK(only(solo.poll(), Opcode::kWriteOnly).empty());
+  }
+  SECTION("the second copy is lost as well") {
+    solo.now += 1us;
+    solo.write_out(2, 64);
+    const auto third = only(solo.poll(), Opcode::kWriteOnly).at(0);
+    solo.now += 10us;
+    wire::Packet sack = solo.sack(0b110);
+    auto& s = std::get<wire::SackHeader>(sack.transport.body);
+    s.ack_psn_offset = 3;
+    s.entropy = Suspect::ev_of(third);
+    CHECK(solo.feed(sack) == Outcome::accepted_sack);
+    CHECK(only(solo.poll(), Opcode::kWriteOnly).empty());  // not early again
+    solo.now += solo.requestor().patience();
+    CHECK(only(solo.poll(), Opcode::kWriteOnly).size() == 1);
+    CHECK(solo.counters().resent_early == 1);
+    CHECK(solo.counters().resent_hole == 1);
+  }
 }
 
 TEST_CASE("a path that was blamed for a packet that had arrived is forgiven") {

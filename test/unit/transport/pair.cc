@@ -250,7 +250,8 @@ void Pair::check_clean() {
     CHECK(end(i).send_queue.freed() == end(i).send_queue.published());
     CHECK_FALSE(end(i).core->wants_to_send());
     const transport::CoreCounters& c = end(i).core->counters();
-    CHECK(c.data_resent + c.resends_averted == c.resent_hole + c.resent_nack + c.resent_timeout);
+    CHECK(c.data_resent + c.resends_averted ==
+          c.resent_hole + c.resent_nack + c.resent_timeout + c.resent_early);
   }
   REQUIRE(flying_.empty());
   for (int i = 0; i < 2; ++i) {

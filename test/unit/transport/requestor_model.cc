@@ -46,7 +46,8 @@ void RequestorModel::finish() {
   const auto& c = solo_.counters();
   REQUIRE(c.data_sent == records_.size());
   REQUIRE(c.data_resent == resent_);
-  REQUIRE(c.data_resent + c.resends_averted == c.resent_hole + c.resent_nack + c.resent_timeout);
+  REQUIRE(c.data_resent + c.resends_averted ==
+          c.resent_hole + c.resent_nack + c.resent_timeout + c.resent_early);
   REQUIRE(c.spurious_resends <= c.data_resent);
 }
 
@@ -93,6 +94,13 @@ void RequestorModel::poll(uint32_t room) {
   ample_room_ = room >= 1000;
   const auto out = solo_.poll(static_cast<uint16_t>(room));
   timers(before);
+  early_left_ = solo_.counters().resent_early - before.resent_early;
+  surely_early_ = 0;
+  for (const TxPacket& tx : out) {
+    if (tx.transport.bth.opcode == Opcode::kProbe || !tx.transport.bth.rtx) continue;
+    const int64_t at = position(tx);
+    surely_early_ += at >= 0 && at < next() && !record(at).queued && !unsure_.contains(at);
+  }
   bool data = false;
   const int64_t sent_before = next();
   uint32_t probes = 0;
@@ -113,6 +121,7 @@ void RequestorModel::poll(uint32_t room) {
     else
       first_send(tx, sent);
   }
+  REQUIRE(early_left_ == 0);
   if (solo_.qp().requestor.written_off() > 0) REQUIRE(next() == sent_before);
   const cc::Controller& controller = *solo_.qp().group->controller;
   if (data) REQUIRE(controller.inflight() <= static_cast<int64_t>(controller.cwnd()));
@@ -168,17 +177,33 @@ void RequestorModel::first_send(const TxPacket& tx, const Transmission& sent) {
   sent_bytes_ += records_.back().nominal;
   since_base_ += records_.back().nominal;
   flying_.push_back({at, sent, false, 0});
+  if (at == requests_.back().last) burst_end_ = next();
+}
+
+// A SACK has shown it missing, a round trip has passed, and nothing was queued behind it.
+bool RequestorModel::maybe_early(int64_t at) {
+  const Record& r = record(at);
+  return at < burst_end_ && !r.early && r.suspect != kNever &&
+         solo_.now - r.sent.back().sent_at >= solo_.qp().requestor.min_rtt();
 }
 
 void RequestorModel::resend(const TxPacket& tx, const Transmission& sent) {
-  const int64_t at = next() + (tx.transport.bth.psn - psn(next()));
+  const int64_t at = position(tx);
   REQUIRE(at >= una_);
   REQUIRE(at < next());
   REQUIRE(at - una_ < window_);
   Record& r = record(at);
   REQUIRE_FALSE(r.arrived);
-  if (!r.queued) {
-    REQUIRE(unsure_.contains(at));
+  const bool surely_early = !r.queued && !unsure_.contains(at);
+  if (surely_early || (!r.queued && early_left_ > surely_early_ && maybe_early(at))) {
+    REQUIRE(maybe_early(at));
+    REQUIRE(early_left_ > 0);
+    --early_left_;
+    if (surely_early) {
+      r.early = true;
+      surely_early_ -= std::min<uint64_t>(surely_early_, 1);
+    }
+  } else if (!r.queued) {
     REQUIRE(unsure_count_ > 0);
     unsure_.erase(at);
     if (--unsure_count_ == 0) unsure_.clear();

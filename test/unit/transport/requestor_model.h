@@ -63,6 +63,7 @@ class RequestorModel {
     std::vector<Transmission> sent;
     bool arrived = false;  // as the requestor has been told
     bool queued = false;   // for a resend, certainly
+    bool early = false;    // has been resent before it was called lost, certainly
     // A SACK has shown its last transmission missing behind a later one: since when that may be,
     // and since when it is certain and its window runs (which was `window` at the widest). kNever:
     // no SACK has.
@@ -105,6 +106,9 @@ class RequestorModel {
   Psn psn(int64_t at) const {
     return Psn(static_cast<uint32_t>((int64_t{shape_.first_psn} + at) & 0xFFFFFF));
   }
+  int64_t position(const transport::TxPacket& tx) const {
+    return next() + (tx.transport.bth.psn - psn(next()));
+  }
   int64_t next() const { return static_cast<int64_t>(records_.size()); }
   Record& record(int64_t at) { return records_[static_cast<size_t>(at)]; }
   static uint16_t timestamp(Time at) {
@@ -128,6 +132,7 @@ class RequestorModel {
   void timers(const transport::CoreCounters& before);
   void first_send(const transport::TxPacket& tx, const Transmission& sent);
   void resend(const transport::TxPacket& tx, const Transmission& sent);
+  bool maybe_early(int64_t at);
   uint32_t check_headers(const transport::TxPacket& tx, int64_t at);
 
   // ---- the peer ----
@@ -206,6 +211,9 @@ class RequestorModel {
   // which will be seen when they leave.
   std::set<int64_t> unsure_;
   size_t unsure_count_ = 0;
+  int64_t burst_end_ = 0;  // behind the last packet that nothing was queued behind
+  // Resends of this poll that no loss is the cause of; and those that can be nothing else.
+  uint64_t early_left_ = 0, surely_early_ = 0;
 
   std::deque<Flight> flying_;
   std::deque<Answer> answers_;

@@ -17,9 +17,10 @@ TEST_CASE("the requestor keeps in step with a list of all transmissions") {
       {.name = "small congestion window", .first_psn = 0xFFFFF0, .rate_mbps = 8'000},
       {.name = "window that moves", .first_psn = 0xFFFFF0, .mpr = 3, .dynamic_mpr = true},
   };
+  uint64_t early_in_all = 0;
   for (const RequestorShape& shape : shapes) {
     uint64_t packets = 0, holes = 0, nacks = 0, averted = 0, overdue = 0, certain = 0;
-    uint64_t settled = 0;
+    uint64_t settled = 0, early = 0;
     for (uint64_t seed = 1; seed <= 4; ++seed) {
       INFO("shape '" << shape.name << "', seed " << seed);
       RequestorModel model(shape, seed);
@@ -32,14 +33,17 @@ TEST_CASE("the requestor keeps in step with a list of all transmissions") {
       overdue += model.overdue();
       certain += model.certain();
       settled += model.settled();
+      early += model.counters().resent_early;
     }
     INFO(shape.name << ": " << packets << " packets, " << holes << " holes, " << nacks << " NACKs, "
                     << averted << " averted, " << overdue << " by a timer, of which " << certain
-                    << " for certain, " << settled << " settled");
+                    << " for certain, " << settled << " settled, " << early << " early");
     CHECK(packets > 2000);
     CHECK((shape.loss == 0 || holes > 20));
     CHECK((shape.trim == 0 || nacks > 20));
     CHECK((shape.loss == 0 || overdue > 20));
     CHECK((shape.trim < 40 || settled > 0));
+    early_in_all += early;
   }
+  CHECK(early_in_all > 20);
 }
