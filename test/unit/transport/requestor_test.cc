@@ -337,6 +337,25 @@ TEST_CASE("a transport ACK that never comes is asked for until the retries are u
   CHECK(solo.qp().state == QpState::kError);
 }
 
+TEST_CASE("a peer that falls silent between SACK and ACK has the whole retry time") {
+  PairOptions options;
+  options.attributes.timeout = 8;  // 262 us
+  options.attributes.retry_linear = 2;
+  options.attributes.retry_exponential = 4;
+  Solo solo(options);
+  solo.write_out(1, 4096);
+  const auto tx = writes(solo.poll()).at(0);
+  solo.now += 10us;
+  REQUIRE(solo.feed(sack(solo, tx, kFirst, kUnits)) == Outcome::accepted_sack);
+  const Time start = solo.now;
+  for (; solo.local.events.sends.empty() && solo.now < start + 1s; solo.now += 50us) solo.poll();
+  REQUIRE(solo.local.events.sends.size() == 1);
+  CHECK(solo.local.events.sends[0].status == RequestStatus::kRetryExceeded);
+  // 1 + 2 + 4 + 8 + 16 + 32 timeouts; the first probe comes at once.
+  CHECK(solo.now - start >= 63 * 262us);
+  CHECK(solo.now - start < 67 * 262us);
+}
+
 TEST_CASE("an answer to a probe that nobody sent, or on another path, is a SACK like any other") {
   Solo solo;
   solo.write_out(1, 4096);
