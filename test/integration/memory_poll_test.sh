@@ -14,17 +14,9 @@ grep -q 'the flag of write [0-9]* shows, word [0-9]* of' "$run/descending" || fa
 echo "ok: $(cat "$run/descending")"
 
 echo "== $writes writes"
-side() {  # NODE OUTPUT ARGUMENT...: in the background, its process in $started
-  local node=$1 output=$2
-  shift 2
-  timeout --kill-after=5 "$limit" "$MRC_RUN" --config "$node" -- "$MEMORY_POLL" "$@" \
-    >"$run/$output.out" 2>&1 &
-  started=$!
-  processes+=("$started")
-}
-side "$server_config" reader mrc-a $tcp_port "$writes"
+under_mrc_run "$server_config" reader "$MEMORY_POLL" mrc-a $tcp_port "$writes"
 reader=$started
-side "$client_config" writer mrc-b $tcp_port "$writes" 127.0.0.1
+under_mrc_run "$client_config" writer "$MEMORY_POLL" mrc-b $tcp_port "$writes" 127.0.0.1
 wait "$started" || fail "the writer ends with $?"
 wait "$reader" || fail "the reader ends with $?"
 processes=()
