@@ -1,7 +1,8 @@
 // Any call from any thread: four threads post on 64 QPs in both directions and poll their CQs, all
 // of them at random, so that QPs and CQs are shared, while memory and other QPs come and go. Each
 // request completes once, and what was written is there. scripts/tsan.sh runs it under
-// ThreadSanitizer; STRESS_SECONDS says how long (3).
+// ThreadSanitizer; STRESS_SECONDS says how long (3), once as application threads drive the devices
+// and once as workers do.
 #include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -49,7 +50,7 @@ bool take(std::atomic<int>& count) {
 
 class Stress {
  public:
-  Stress();
+  explicit Stress(Progress progress);
   ~Stress();
 
   void run(std::chrono::seconds time);
@@ -95,7 +96,7 @@ class Stress {
   std::atomic<uint64_t> other_calls_{0};
 };
 
-Stress::Stress() {
+Stress::Stress(Progress progress) : world_(progress) {
   ends_ = {std::make_unique<End>(world_.a, 1), std::make_unique<End>(world_.b, 2)};
   for (size_t i = 0; i < kQps; ++i) {
     std::array<mrc_qp*, 2> pair{};
@@ -261,7 +262,7 @@ void Stress::check_data() {
 
 TEST_CASE("four threads post and poll on 64 QPs, all of them shared") {
   const char* seconds = std::getenv("STRESS_SECONDS");
-  Stress stress;
+  Stress stress(GENERATE(Progress::kApplication, Progress::kDedicated));
   stress.run(std::chrono::seconds(seconds ? std::stoi(seconds) : 3));
   stress.drain();
   stress.check_data();
