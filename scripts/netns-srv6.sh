@@ -17,6 +17,7 @@
 #                          +-- T1 2101 --+
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/netns_lib.sh"
 
 block=fcbb:bb00
 usid_t0_a=('' 1003 1103)  # by plane, from 1
@@ -31,49 +32,11 @@ perf=${MRC_PERF:-$root/build/apps/mrc-perf}
 mac_host() { echo "02:00:00:00:0$1:0$2"; }
 mac_gateway() { echo "02:00:00:00:1$1:0$2"; }
 
-cannot() { echo "skipped: $*"; exit 77; }
-[ "$(id -u)" -eq 0 ] || cannot 'needs root to make network namespaces'
-command -v ip >/dev/null || cannot 'needs iproute2'
-
-# Everything of this run carries its process number and goes when the script ends, however it ends:
-# a namespace takes its cables and routes with it once no process is left in it.
-run=mrc$$
-namespaces=()
-log=$(mktemp -d)
-cleanup() {
-  local status=$? namespace process
-  trap - EXIT
-  trap '' INT TERM
-  for namespace in "${namespaces[@]}"; do
-    for process in $(ip netns pids "$namespace"); do kill -KILL "$process" 2>/dev/null || true; done
-    ip netns delete "$namespace" || status=1
-  done
-  rm -rf "$log"
-  exit "$status"
-}
-trap cleanup EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-
-inside() { local namespace=$run-$1; shift; ip netns exec "$namespace" "$@"; }
-# In the background, so that a signal to this script is not kept waiting; $! is the program itself.
-start() { local namespace=$run-$1; shift; (exec ip netns exec "$namespace" "$@") & }
-set_ip() { local namespace=$run-$1; shift; ip -n "$namespace" "$@"; }
-
-add_namespace() {  # NAME FORWARDING
-  ip netns add "$run-$1" 2>"$log/netns" || cannot "no network namespaces: $(cat "$log/netns")"
-  namespaces+=("$run-$1")
+add_ipv6_namespace() {  # NAME FORWARDING
+  add_namespace "$1"
   inside "$1" sysctl -qw net.ipv6.conf.all.forwarding="$2" net.ipv6.conf.default.forwarding="$2" \
     net.ipv6.conf.{all,default}.seg6_enabled=1 net.ipv6.conf.default.addr_gen_mode=1 \
     2>"$log/sysctl" || cannot "no IPv6 forwarding here: $(cat "$log/sysctl")"
-  set_ip "$1" link set dev lo up
-}
-
-cable() {  # NAME PORT NAME PORT
-  set_ip "$1" link add name "$2" mtu $mtu type veth peer name "$4" mtu $mtu netns "$run-$3" \
-    2>"$log/veth" || cannot "no veth: $(cat "$log/veth")"
-  set_ip "$1" link set dev "$2" up
-  set_ip "$3" link set dev "$4" up
 }
 
 own_usid() {  # SWITCH USID PORT: shift it out and look the rest up. Any port but lo will do: it is no exit.
@@ -89,7 +52,7 @@ next_hop() {  # SWITCH USID PORT NAME PORT: packets for USID leave by PORT to th
 }
 
 host_cable() {  # HOST H PLANE T0 DOWNLINK: fixed MACs, and a kernel that stays silent on the port
-  cable "$1" "p$3" "$4" host
+  cable "$1" "p$3" "$4" host $mtu
   set_ip "$1" link set dev "p$3" address "$(mac_host "$2" "$3")"
   set_ip "$4" link set dev host address "$(mac_gateway "$2" "$3")"
   inside "$1" sysctl -qw "net.ipv6.conf.p$3.disable_ipv6=1"
@@ -98,8 +61,8 @@ host_cable() {  # HOST H PLANE T0 DOWNLINK: fixed MACs, and a kernel that stays 
 
 build_plane() {
   local plane=$1 a=t0a$1 b=t0b$1 number=0 usid name
-  add_namespace "$a" 1
-  add_namespace "$b" 1
+  add_ipv6_namespace "$a" 1
+  add_ipv6_namespace "$b" 1
   host_cable hosta a "$plane" "$a" "$downlink_a"
   host_cable hostb b "$plane" "$b" "$downlink_b"
   own_usid "$a" "${usid_t0_a[$plane]}" host
@@ -107,9 +70,9 @@ build_plane() {
   for usid in ${usid_t1[$plane]}; do
     name=t1-$plane-$number
     number=$((number + 1))
-    add_namespace "$name" 1
-    cable "$a" "up$number" "$name" to_a
-    cable "$b" "up$number" "$name" to_b
+    add_ipv6_namespace "$name" 1
+    cable "$a" "up$number" "$name" to_a $mtu
+    cable "$b" "up$number" "$name" to_b $mtu
     own_usid "$name" "$usid" to_a
     next_hop "$a" "$usid" "up$number" "$name" to_a
     next_hop "$b" "$usid" "up$number" "$name" to_b
@@ -167,12 +130,12 @@ check_spread() {
   [ $worst -eq 0 ] || die 'a T1 carried less than half of its share'
 }
 
-add_namespace hosta 0
-add_namespace hostb 0
+add_ipv6_namespace hosta 0
+add_ipv6_namespace hostb 0
 build_plane 1
 build_plane 2
 # Out of band, for what the two programs agree on before they send.
-cable hosta mgmt hostb mgmt
+cable hosta mgmt hostb mgmt $mtu
 set_ip hosta address add 192.0.2.1/30 dev mgmt
 set_ip hostb address add 192.0.2.2/30 dev mgmt
 

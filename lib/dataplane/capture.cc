@@ -12,6 +12,7 @@
 
 #include "dataplane/clock.h"
 #include "dataplane/error.h"
+#include "dataplane/tsan.h"
 #include "telemetry/log.h"
 
 namespace softmrc::dataplane {
@@ -79,6 +80,7 @@ void Capture::record(Time now, PortId port, pcapng::Direction direction, const r
   rte_mbuf* copy = rte_pktmbuf_copy(packet, pool_, 0, UINT32_MAX);
   if (copy != nullptr) {
     stamp_of(copy) = {now, port, direction};
+    tsan::release(copy);
     if (rte_ring_enqueue(queue_, copy) == 0) return;
     rte_pktmbuf_free(copy);
   }
@@ -100,6 +102,7 @@ bool Capture::write_some() {
   blocks_.clear();
   std::vector<uint8_t> frame;
   for (void* taken : std::span(packets).first(count)) {
+    tsan::acquire(taken);
     auto* copy = static_cast<rte_mbuf*>(taken);
     const Stamp& stamp = stamp_of(copy);
     frame.resize(copy->pkt_len);

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "dataplane/error.h"
+#include "dataplane/tsan.h"
 #include "wire/layout.h"
 
 namespace softmrc::dataplane {
@@ -37,12 +38,15 @@ Inboxes::~Inboxes() {
 }
 
 bool Inboxes::put(size_t worker, rte_mbuf* packet) {
+  tsan::release(packet);
   return rte_ring_enqueue(rings_[worker], packet) == 0;
 }
 
 size_t Inboxes::take(size_t worker, std::span<rte_mbuf*> out) {
-  return rte_ring_dequeue_burst(rings_[worker], reinterpret_cast<void**>(out.data()),
-                                static_cast<unsigned>(out.size()), nullptr);
+  const size_t count = rte_ring_dequeue_burst(rings_[worker], reinterpret_cast<void**>(out.data()),
+                                              static_cast<unsigned>(out.size()), nullptr);
+  for (const rte_mbuf* packet : out.first(count)) tsan::acquire(packet);
+  return count;
 }
 
 // ---- the engine ----
@@ -170,7 +174,9 @@ void Engine::handle(Time now, PortId port, rte_mbuf* packet, bool handed_over) {
     if (inboxes_.put(owner, packet)) return;
     core_.count_drop(wire::Outcome::drop_overload);
   }
+  const rte_mempool* pool = packet->pool;
   rte_pktmbuf_free(packet);
+  tsan::release(pool);  // whoever finds all of it back frees it
 }
 
 // The frame in one piece; nullopt: larger than any frame of ours.

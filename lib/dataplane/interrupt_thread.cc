@@ -4,6 +4,8 @@
 
 #include <semaphore>
 
+#include "dataplane/tsan.h"
+
 namespace softmrc::dataplane {
 
 namespace {
@@ -14,6 +16,7 @@ struct Job {
 };
 
 void run(void* argument) {
+  tsan::acquire(argument);
   auto& job = *static_cast<Job*>(argument);
   job.action();
   job.done.release();
@@ -24,6 +27,7 @@ void run(void* argument) {
 // Alarms fire on the interrupt thread.
 void run_on_interrupt_thread(const std::function<void()>& action) {
   Job job{action};
+  tsan::release(&job);
   if (rte_eal_alarm_set(1, run, &job) != 0) {
     action();
     return;

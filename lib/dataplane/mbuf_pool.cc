@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dataplane/error.h"
+#include "dataplane/tsan.h"
 
 namespace softmrc::dataplane {
 
@@ -33,6 +34,7 @@ void sweep() {
       parked.seen_full = true;
       return false;
     }
+    tsan::acquire(parked.pool);
     rte_mempool_free(parked.pool);
     return true;
   });

@@ -18,6 +18,7 @@
 #include "base/address.h"
 #include "config/node_config.h"
 #include "dataplane/device.h"
+#include "dataplane/tsan.h"
 
 struct rte_mempool;
 
@@ -84,9 +85,12 @@ class Port {
   rte_eth_stats stats() const;
 
   uint16_t rx_burst(uint16_t queue, rte_mbuf** packets, uint16_t count) {
-    return rte_eth_rx_burst(device_.id(), queue, packets, count);
+    const uint16_t received = rte_eth_rx_burst(device_.id(), queue, packets, count);
+    for (uint16_t i = 0; i < received; ++i) tsan::acquire(packets[i]);
+    return received;
   }
   uint16_t tx_burst(uint16_t queue, rte_mbuf** packets, uint16_t count) {
+    for (uint16_t i = 0; i < count; ++i) tsan::release(packets[i]);
     return rte_eth_tx_burst(device_.id(), queue, packets, count);
   }
   // For queues that several workers share.

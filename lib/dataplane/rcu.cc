@@ -2,6 +2,8 @@
 
 #include <urcu/urcu-qsbr.h>
 
+#include "dataplane/tsan.h"
+
 namespace softmrc::dataplane::rcu {
 
 namespace {
@@ -15,6 +17,10 @@ struct Registration {
   ~Registration() { urcu_qsbr_unregister_thread(); }
 };
 
+// All that readers did before a quiescent state comes before what a writer does after it has
+// waited.
+constexpr char kQuiescence = 0;
+
 }  // namespace
 
 ReadSection::ReadSection() {
@@ -22,10 +28,19 @@ ReadSection::ReadSection() {
   urcu_qsbr_thread_online();
 }
 
-ReadSection::~ReadSection() { urcu_qsbr_thread_offline(); }
+ReadSection::~ReadSection() {
+  tsan::release(&kQuiescence);
+  urcu_qsbr_thread_offline();
+}
 
-void ReadSection::quiescent() { urcu_qsbr_quiescent_state(); }
+void ReadSection::quiescent() {
+  tsan::release(&kQuiescence);
+  urcu_qsbr_quiescent_state();
+}
 
-void synchronize() { urcu_qsbr_synchronize_rcu(); }
+void synchronize() {
+  urcu_qsbr_synchronize_rcu();
+  tsan::acquire(&kQuiescence);
+}
 
 }  // namespace softmrc::dataplane::rcu

@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "dataplane/error.h"
+#include "dataplane/tsan.h"
 
 namespace softmrc::dataplane {
 
@@ -33,7 +34,10 @@ rte_ring* make_ring(uint32_t descriptors) {
 
 void discard(rte_ring* ring) {
   void* packet = nullptr;
-  while (rte_ring_dequeue(ring, &packet) == 0) rte_pktmbuf_free(static_cast<rte_mbuf*>(packet));
+  while (rte_ring_dequeue(ring, &packet) == 0) {
+    tsan::acquire(packet);
+    rte_pktmbuf_free(static_cast<rte_mbuf*>(packet));
+  }
 }
 
 std::mutex registry_mutex;  // also guards the joining and leaving of every link

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "dataplane/error.h"
+#include "dataplane/tsan.h"
 
 namespace softmrc::dataplane {
 
@@ -51,12 +52,14 @@ rte_mbuf_ext_shared_info* ZeroCopyLoans::begin(transport::Token token, uint16_t 
 
 void ZeroCopyLoans::on_dropped(void* /*address*/, void* opaque) {
   auto* slot = static_cast<Slot*>(opaque);
+  tsan::release(slot);
   rte_ring_enqueue(slot->owner->returned_, slot);
 }
 
 ZeroCopyLoans::Slot* ZeroCopyLoans::next_returned() {
   void* slot = nullptr;
   if (rte_ring_dequeue(returned_, &slot) != 0) return nullptr;
+  tsan::acquire(slot);
   auto* returned = static_cast<Slot*>(slot);
   returned->use.fetch_add(1, std::memory_order_release);
   return returned;

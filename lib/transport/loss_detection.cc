@@ -218,13 +218,14 @@ void Requestor::grow_reorder_window(Time now) {
   reorder_persist_ = kReorderPersist;
 }
 
-// Interval before the expiry that follows `expiries` earlier ones. Never below four RTTs. [D]
+// Interval before the expiry that follows `expiries` earlier ones. Never below four RTTs, so that a
+// queue is not taken for silence; but it is the configured interval that doubles, not those RTTs,
+// or a QP whose packets had queued for long when its peer died would outlive its retry time many
+// times over. [D]
 Duration Requestor::timeout_after(uint32_t expiries) const {
-  const Duration base = std::max(kTimeoutUnit * (int64_t{1} << timeout_), 4 * srtt_);
-  const Duration longest = std::max(base, kTimeoutUnit * (int64_t{1} << kMaxTimeout));
-  if (expiries < retry_linear_) return base;
-  const uint32_t doublings = std::min<uint32_t>(expiries - retry_linear_ + 1, kMaxTimeout);
-  return std::min(base * (int64_t{1} << doublings), longest);
+  const uint32_t doublings = expiries < retry_linear_ ? 0 : expiries - retry_linear_ + 1;
+  const uint32_t exponent = std::min<uint32_t>(timeout_ + doublings, kMaxTimeout);
+  return std::max(kTimeoutUnit * (int64_t{1} << exponent), 4 * srtt_);
 }
 
 bool Requestor::budget_used(uint32_t attempts) const {

@@ -2,8 +2,9 @@
 //
 //   tail         packets are in flight and an answer is overdue; repeated at
 //                doubling intervals up to the local ACK timeout
-//   missing ACK  a message has wholly arrived and its transport ACK has not; repeated every local
-//                ACK timeout, each an attempt of the retry budget [D]
+//   missing ACK  a message has wholly arrived and its transport ACK has not; repeated at the
+//                distances of retries, each an attempt of their budget, so that a peer that falls
+//                silent just then is waited for no shorter than any other [D]
 //   retired EV   an ASSUMED_BAD path is tried until enough probes in a row are answered
 //
 // The answer is a SACK with PR set that carries the probe's id and repeats the transport ACK.
@@ -45,7 +46,7 @@ Time Requestor::tail_probe_deadline() const {
 // Newer data in flight does not bring an older message's lost ACK back.
 Time Requestor::ack_probe_deadline() const {
   if (ack_missing_since_ == kNever) return kNever;
-  const Duration timeout = timeout_after(0);
+  const Duration timeout = timeout_after(ack_probe_attempts_);
   return ack_missing_since_ + (ack_probe_attempts_ == 0 ? std::min(silence(), timeout) : timeout);
 }
 

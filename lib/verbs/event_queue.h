@@ -91,11 +91,11 @@ class EventAcks {
     const std::lock_guard lock(mutex_);
     ++open_;
   }
+  // Tells with the mutex held: whoever waits may destroy this as soon as it has seen that none is
+  // open.
   void ack(uint32_t count) {
-    {
-      const std::lock_guard lock(mutex_);
-      open_ -= std::min(count, open_);
-    }
+    const std::lock_guard lock(mutex_);
+    open_ -= std::min(count, open_);
     none_open_.notify_all();
   }
   void wait() {

@@ -53,6 +53,18 @@ start() {
   processes+=("$started")
 }
 
+# under_mrc_run NODE OUTPUT COMMAND...: in the background; its process (timeout's, with a group of its
+# own) in $started, its output in $run/OUTPUT.out.
+inside=()  # what runs it elsewhere: ip netns exec NAME
+under_mrc_run() {
+  local node=$1 output=$2
+  shift 2
+  timeout --kill-after=5 "$limit" "${inside[@]}" "$MRC_RUN" --config "$node" -- "$@" \
+    >"$run/$output.out" 2>&1 &
+  started=$!
+  processes+=("$started")
+}
+
 # Runs both ends, the one named first first, and expects both to succeed.
 #   pair server|client [--server OPTION...] [--client OPTION...]
 pair() {

@@ -5,14 +5,7 @@
 set -euo pipefail
 . "$(dirname "$0")/perf_lib.sh"
 
-# side NODE OUTPUT ARGUMENT...: in the background, its process in $started.
-side() {
-  local node=$1 output=$2
-  shift 2
-  timeout --kill-after=5 60 "$MRC_RUN" --config "$node" -- "$WRITE_IMM" "$@" >"$run/$output.out" 2>&1 &
-  started=$!
-  processes+=("$started")
-}
+limit=60
 says() {  # OUTPUT LINE
   grep -qxF "$2" "$run/$1.out" || fail "$1 does not say '$2'"
 }
@@ -24,10 +17,10 @@ refused() {  # LINE COMMAND...
   says refused "$line"
 }
 
-side "$server_config" server mrc-a $tcp_port
+under_mrc_run "$server_config" server "$WRITE_IMM" mrc-a $tcp_port
 server=$started
 await_listener "$server"
-side "$client_config" client mrc-b $tcp_port 127.0.0.1
+under_mrc_run "$client_config" client "$WRITE_IMM" mrc-b $tcp_port 127.0.0.1
 wait "$started" || fail "the writing side ends with $?"
 wait "$server" || fail "the receiving side ends with $?"
 processes=()
@@ -42,7 +35,7 @@ refused 'write_imm: mrc-x: No such device' \
 
 # The peer is gone before a word was said.
 tcp_port=$((tcp_port + 2))
-side "$server_config" left mrc-a $tcp_port
+under_mrc_run "$server_config" left "$WRITE_IMM" mrc-a $tcp_port
 server=$started
 await_listener "$server"
 : >/dev/tcp/127.0.0.1/$tcp_port

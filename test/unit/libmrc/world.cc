@@ -27,16 +27,19 @@ const std::string& state_directory() {
 
 namespace {
 
-// Two planes of SRv6 over in-process links; `own` and `peer` number the sides.
+// Two planes of SRv6 over in-process links called `link`; `own` and `peer` number the sides.
 std::string node_file(const std::string& name, char own, char peer, const std::string& own_downlink,
-                      const std::string& peer_downlink) {
+                      const std::string& peer_downlink, const std::string& link,
+                      const std::string& dataplane = "") {
   return "name: " + name + "\n" + "gids: [\"fd00:0:0:" + own + "::1\"]\n" + "state_directory: \"" +
          state_directory() + "/" + name + "\"\n" +
          "mtu: 9000\n"
          "back_to_back: true\n"
          "planes: 2\n"
          "plane_defaults:\n"
-         "  device: \"ring:libmrc{port}\"\n"
+         "  device: \"ring:" +
+         link +
+         "{port}\"\n"
          "  mac: \"02:00:00:00:0" +
          own +
          ":0{port}\"\n"
@@ -61,14 +64,18 @@ std::string node_file(const std::string& name, char own, char peer, const std::s
          "      path: [1p03, 2puu, 1p41, downlink]\n"
          "  destinations:\n"
          "    - {address: \"fd00:0:0:" +
-         peer + "::1\", downlink_usid: " + peer_downlink + "}\n";
+         peer + "::1\", downlink_usid: " + peer_downlink + "}\n" + dataplane;
 }
 
 softmrc::verbs::DeviceEntry* entry_of(const std::string& name) {
   using namespace softmrc;
   static const bool added = [] {
-    for (const auto& file : {node_file("mrc-a", 'a', 'b', "0xd011", "0xd012"),
-                             node_file("mrc-b", 'b', 'a', "0xd012", "0xd011")})
+    const std::string dedicated = "dataplane: {workers: 2, progress: dedicated, idle: yield}\n";
+    for (const auto& file :
+         {node_file("mrc-a", 'a', 'b', "0xd011", "0xd012", "libmrc"),
+          node_file("mrc-b", 'b', 'a', "0xd012", "0xd011", "libmrc"),
+          node_file("mrc-c", 'a', 'b', "0xd011", "0xd012", "dedicated", dedicated),
+          node_file("mrc-d", 'b', 'a', "0xd012", "0xd011", "dedicated", dedicated)})
       REQUIRE(verbs::add_device(config::parse_node(file)) != nullptr);
     return true;
   }();
@@ -182,9 +189,10 @@ uint32_t qpn_of(mrc_qp* qp) {
   return qpn;
 }
 
-World::World() {
-  a.open("mrc-a");
-  b.open("mrc-b");
+World::World(Progress progress) {
+  const bool application = progress == Progress::kApplication;
+  a.open(application ? "mrc-a" : "mrc-c");
+  b.open(application ? "mrc-b" : "mrc-d");
 }
 
 World::~World() {

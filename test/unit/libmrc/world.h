@@ -63,8 +63,12 @@ ibv_qp_attr rtr_attr(const ibv_gid& peer, uint32_t peer_qpn, uint32_t rq_psn);
 ibv_qp_attr rts_attr(uint32_t sq_psn);
 uint32_t qpn_of(mrc_qp* qp);
 
+// Who drives the devices: the threads that post and poll, if there are few cores; or two workers
+// each with a thread of its own.
+enum class Progress { kApplication, kDedicated };
+
 struct World {
-  World();
+  explicit World(Progress progress = Progress::kApplication);
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;

@@ -272,6 +272,38 @@ TEST_CASE("NACKs use up retries; those of an incast at most one per round trip")
   CHECK(solo.local.events.sends[1].status == RequestStatus::kFlushed);
 }
 
+TEST_CASE("a long round trip lengthens no retry that is longer") {
+  PairOptions options;
+  options.attributes.timeout = 8;  // 262 us
+  options.attributes.retry_linear = 2;
+  options.attributes.retry_exponential = 4;
+  Solo solo(options);
+  solo.write_out(1, 4096);
+  const auto tx = writes(solo.poll()).at(0);
+  solo.now += 1ms;
+  REQUIRE(solo.feed(sack(solo, tx, kFirst, kUnits)) == Outcome::accepted_sack);
+  REQUIRE(solo.feed(ack(solo, kFirst)) == Outcome::accepted_ack);
+  solo.local.events.sends.clear();
+  // From here on nobody answers.
+  solo.write_out(2, 4096);
+  Time last = solo.now;
+  const Time start = last;
+  Duration shortest = 1s;
+  size_t sent = 0;
+  while (solo.local.events.sends.empty() && solo.now < start + 1s) {
+    for (size_t i = writes(solo.poll()).size(); i > 0; --i, ++sent) {
+      if (sent > 0) shortest = std::min(shortest, solo.now - last);
+      last = solo.now;
+    }
+    solo.now += 50us;
+  }
+  CHECK(sent == 7);  // once, and six retries
+  CHECK(shortest >= 3ms);
+  // Five of at least four round trips, one of 4.2 ms, the last of 8.4 ms.
+  CHECK(solo.now - start >= 32ms);
+  CHECK(solo.now - start < 35ms);
+}
+
 TEST_CASE("a transport ACK that never comes is asked for until the retries are used up") {
   PairOptions options;
   options.attributes.timeout = 6;  // 65 us
@@ -303,6 +335,25 @@ TEST_CASE("a transport ACK that never comes is asked for until the retries are u
   REQUIRE(solo.local.events.sends.size() == 1);
   CHECK(solo.local.events.sends[0].status == RequestStatus::kRetryExceeded);
   CHECK(solo.qp().state == QpState::kError);
+}
+
+TEST_CASE("a peer that falls silent between SACK and ACK has the whole retry time") {
+  PairOptions options;
+  options.attributes.timeout = 8;  // 262 us
+  options.attributes.retry_linear = 2;
+  options.attributes.retry_exponential = 4;
+  Solo solo(options);
+  solo.write_out(1, 4096);
+  const auto tx = writes(solo.poll()).at(0);
+  solo.now += 10us;
+  REQUIRE(solo.feed(sack(solo, tx, kFirst, kUnits)) == Outcome::accepted_sack);
+  const Time start = solo.now;
+  for (; solo.local.events.sends.empty() && solo.now < start + 1s; solo.now += 50us) solo.poll();
+  REQUIRE(solo.local.events.sends.size() == 1);
+  CHECK(solo.local.events.sends[0].status == RequestStatus::kRetryExceeded);
+  // 1 + 2 + 4 + 8 + 16 + 32 timeouts; the first probe comes at once.
+  CHECK(solo.now - start >= 63 * 262us);
+  CHECK(solo.now - start < 67 * 262us);
 }
 
 TEST_CASE("an answer to a probe that nobody sent, or on another path, is a SACK like any other") {
