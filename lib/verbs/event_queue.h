@@ -92,10 +92,9 @@ class EventAcks {
     ++open_;
   }
   void ack(uint32_t count) {
-    {
-      const std::lock_guard lock(mutex_);
-      open_ -= std::min(count, open_);
-    }
+    // Told under the lock: whoever waits may destroy this as soon as it is free.
+    const std::lock_guard lock(mutex_);
+    open_ -= std::min(count, open_);
     none_open_.notify_all();
   }
   void wait() {
