@@ -359,7 +359,8 @@ enum mrc_ctl_cc_profile_attr_mask {
 
 /*
  * NSCC (UET 1.0). 0 in a member: its default, which for most depends on line rate and base_rtt.
- * Negative or not a number, gamma or max_md_jump above 1, max_cwnd below the MTU: EINVAL.
+ * Negative or not a number, gamma or max_md_jump above 1, qa_gate above 63, max_cwnd below one
+ * packet of the device's largest path MTU with its headers: EINVAL.
  */
 struct mrc_ctl_cc_nscc_cfg {
   /* Not 0: no quick adapt. */

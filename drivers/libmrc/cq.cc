@@ -1,10 +1,10 @@
 // CQs.
 #include "handles.h"
 #include "result.h"
-#include "verbs/device_control.h"
 
 using namespace softmrc::libmrc;
 using softmrc::verbs::CompletionQueue;
+using softmrc::verbs::EvEventQueue;
 
 namespace {
 
@@ -26,12 +26,9 @@ int create(struct mrc_context* context, int cqe, void* cq_context, struct mrc_co
 
 int destroy(struct mrc_cq* cq) {
   if (!cq) return EINVAL;
-  if (cq->events) {
-    if (const int error = cq->context->device->usable()) return error;
-    cq->context->device->control()->attachment().remove_receiver(cq->events);
-  } else if (const int error = CompletionQueue::destroy(cq->queue)) {
-    return error;
-  }
+  const int error =
+      cq->events ? EvEventQueue::destroy(cq->events) : CompletionQueue::destroy(cq->queue);
+  if (error != 0) return error;
   cq->context->users.fetch_sub(1, std::memory_order_release);
   delete cq;
   return 0;

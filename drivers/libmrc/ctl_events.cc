@@ -1,10 +1,8 @@
 // EV event CQs: EV events of the device's QPs, in whatever process they are.
 #include <cstring>
 
-#include "control/event_receiver.h"
 #include "ctl.h"
 #include "result.h"
-#include "verbs/device_limits.h"
 
 using namespace softmrc::libmrc;
 namespace control = softmrc::control;
@@ -24,13 +22,17 @@ size_t stride_of(const struct mrc_context& context) {
 int create(struct mrc_context* context, int cqe, void* cq_context, struct mrc_comp_channel* channel,
            int comp_vector, struct mrc_cq** created) {
   if (const int error = admit(context, context)) return error;
-  if (cqe <= 0 || static_cast<uint32_t>(cqe) > softmrc::verbs::kMaxCqe || comp_vector != 0)
-    return EINVAL;
-  if (channel) return EOPNOTSUPP;
+  if (comp_vector != 0) return EINVAL;  // there is one vector
   auto cq = std::make_unique<mrc_cq>();
   cq->context = context;
-  cq->user = cq_context;
-  cq->events = control_of(context).attachment().make_receiver(static_cast<size_t>(cqe));
+  const int error =
+      softmrc::verbs::EvEventQueue::create(*context->device,
+                                           {.entries = cqe,
+                                            .user = cq_context,
+                                            .channel = channel ? channel->channel : nullptr,
+                                            .handle = cq.get()},
+                                           &cq->events);
+  if (error != 0) return error;
   context->users.fetch_add(1);
   *created = cq.release();
   return 0;

@@ -4,7 +4,6 @@
 
 using namespace softmrc::libmrc;
 using softmrc::verbs::CompletionChannel;
-using softmrc::verbs::CompletionQueue;
 
 namespace {
 
@@ -27,12 +26,17 @@ int destroy(struct mrc_comp_channel* channel) {
   return 0;
 }
 
+int arm(struct mrc_cq* cq, bool solicited_only) {
+  if (!cq) return EINVAL;
+  return cq->events ? cq->events->arm(solicited_only) : cq->queue->arm(solicited_only);
+}
+
 int get(struct mrc_comp_channel* channel, struct mrc_cq** cq, void** cq_context) {
   if (!channel || !cq || !cq_context) return EINVAL;
-  CompletionQueue* queue = nullptr;
-  if (const int error = channel->channel->get(&queue)) return error;
-  *cq = static_cast<struct mrc_cq*>(queue->handle());
-  *cq_context = queue->user();
+  softmrc::verbs::Notification* of = nullptr;
+  if (const int error = channel->channel->get(&of)) return error;
+  *cq = static_cast<struct mrc_cq*>(of->handle());
+  *cq_context = of->user();
   return 0;
 }
 
@@ -69,8 +73,7 @@ int mrc_destroy_comp_channel(struct mrc_comp_channel* channel) {
 }
 
 int mrc_req_notify_cq(struct mrc_cq* cq, int solicited_only) {
-  return errno_value(guarded(
-      __func__, [&] { return cq && cq->queue ? cq->queue->arm(solicited_only != 0) : EINVAL; }));
+  return errno_value(guarded(__func__, [&] { return arm(cq, solicited_only != 0); }));
 }
 
 int mrc_get_cq_event(struct mrc_comp_channel* channel, struct mrc_cq** cq, void** cq_context) {
@@ -78,7 +81,9 @@ int mrc_get_cq_event(struct mrc_comp_channel* channel, struct mrc_cq** cq, void*
 }
 
 void mrc_ack_cq_events(struct mrc_cq* cq, unsigned int nevents) {
-  if (cq && cq->queue) cq->queue->event_acks().ack(nevents);
+  if (!cq) return;
+  auto& of = cq->events ? cq->events->notification() : cq->queue->notification();
+  of.acks().ack(nevents);
 }
 
 int mrc_get_async_event(struct mrc_context* mrc_ctx, struct mrc_async_event* event) {

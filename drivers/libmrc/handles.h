@@ -6,10 +6,10 @@
 #include <memory>
 #include <mutex>
 
-#include "control/event_receiver.h"
 #include "mrc.h"
 #include "verbs/completion_channel.h"
 #include "verbs/completion_queue.h"
+#include "verbs/ev_event_queue.h"
 #include "verbs/opened_device.h"
 #include "verbs/queue_pair.h"
 
@@ -29,9 +29,7 @@ struct mrc_comp_channel {
 struct mrc_cq {
   struct mrc_context* context = nullptr;
   softmrc::verbs::CompletionQueue* queue = nullptr;
-  // Of an EV event CQ instead of the queue.
-  std::shared_ptr<softmrc::control::EventReceiver> events;
-  void* user = nullptr;
+  softmrc::verbs::EvEventQueue* events = nullptr;  // instead of the queue
 };
 
 struct mrc_qp_hint {

@@ -73,10 +73,10 @@ int destroy_cq(struct ibv_cq* ibv) {
 }
 
 int get_cq_event(struct ibv_comp_channel* channel, struct ibv_cq** cq, void** cq_context) {
-  verbs::CompletionQueue* queue = nullptr;
-  if (const int error = channel_of(channel).channel->get(&queue)) return error;
-  *cq = ibv_of(*static_cast<Cq*>(queue->handle()));
-  *cq_context = queue->user();
+  verbs::Notification* of = nullptr;
+  if (const int error = channel_of(channel).channel->get(&of)) return error;
+  *cq = ibv_of(*static_cast<Cq*>(of->handle()));
+  *cq_context = of->user();
   return 0;
 }
 
@@ -129,7 +129,7 @@ SOFTMRC_INTERPOSED int ibv_get_cq_event(struct ibv_comp_channel* channel, struct
 
 SOFTMRC_INTERPOSED void ibv_ack_cq_events(struct ibv_cq* cq, unsigned int nevents) {
   if (ours(cq)) {
-    cq_of(cq).queue->event_acks().ack(nevents);
+    cq_of(cq).queue->notification().acks().ack(nevents);
     return;
   }
   SOFTMRC_FORWARD("IBVERBS_1.1", ibv_ack_cq_events, cq, nevents);

@@ -163,8 +163,9 @@ void Attachment::read_messages() {
 
 // ---- EV events ----
 
-std::shared_ptr<EventReceiver> Attachment::make_receiver(size_t capacity) {
-  auto receiver = std::make_shared<EventReceiver>(store_, capacity);
+std::shared_ptr<EventReceiver> Attachment::make_receiver(size_t capacity,
+                                                         std::function<void()> arrived) {
+  auto receiver = std::make_shared<EventReceiver>(store_, capacity, std::move(arrived));
   {
     const std::lock_guard lock(receivers_mutex_);
     receivers_.push_back(receiver);

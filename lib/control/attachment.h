@@ -74,7 +74,9 @@ class Attachment {
 
   // EV events. put: a worker's, never waits.
   void put(const EvEvent& event) { events_.put(event); }
-  std::shared_ptr<EventReceiver> make_receiver(size_t capacity);
+  std::shared_ptr<EventReceiver> make_receiver(size_t capacity,
+                                               std::function<void()> arrived = nullptr);
+  // No call of `arrived` by the thread runs, or comes, once it has returned.
   void remove_receiver(const std::shared_ptr<EventReceiver>& receiver);
 
  private:

@@ -28,24 +28,36 @@ std::string datagram_of(std::span<const EventRecord> records, uint64_t lost) {
 }  // namespace
 
 void EventReceiver::collect() {
-  const std::lock_guard lock(mutex_);
-  while (const auto message = member_->socket().receive()) {
-    for (size_t at = 0; at + sizeof(EventRecord) <= message->size(); at += sizeof(EventRecord)) {
-      EventRecord record;
-      std::memcpy(&record, message->data() + at, sizeof record);
-      keep(record);
+  bool kept = false;
+  {
+    const std::lock_guard lock(mutex_);
+    while (const auto message = member_->socket().receive()) {
+      for (size_t at = 0; at + sizeof(EventRecord) <= message->size(); at += sizeof(EventRecord)) {
+        EventRecord record;
+        std::memcpy(&record, message->data() + at, sizeof record);
+        kept |= keep(record);
+      }
     }
   }
+  if (kept && arrived_) arrived_();
 }
 
-void EventReceiver::keep(const EventRecord& record) {
+bool EventReceiver::waiting() {
+  collect();
+  const std::lock_guard lock(mutex_);
+  return !kept_.empty();
+}
+
+// False: there is no room.
+bool EventReceiver::keep(const EventRecord& record) {
   if (kept_.size() >= capacity_) {
     lost_ = add_capped(lost_, uint64_t{record.lost} + 1);
-    return;
+    return false;
   }
   kept_.push_back(record);
   kept_.back().lost = add_capped(kept_.back().lost, lost_);
   lost_ = 0;
+  return true;
 }
 
 size_t EventReceiver::take(size_t most,

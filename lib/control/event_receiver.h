@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "control/state_store.h"
@@ -26,20 +27,27 @@ struct EventRecord {
 
 class EventReceiver {
  public:
-  EventReceiver(StateStore& store, size_t capacity)
-      : member_(store.join(StateStore::Folder::kEvents)), capacity_(capacity) {}
+  // `arrived`, if given, is told whenever it has kept something new. It may be called from any
+  // thread that calls here.
+  EventReceiver(StateStore& store, size_t capacity, std::function<void()> arrived = nullptr)
+      : member_(store.join(StateStore::Folder::kEvents)),
+        capacity_(capacity),
+        arrived_(std::move(arrived)) {}
 
   int fd() const { return member_->socket().fd(); }
   // Takes in what has been sent. Any thread.
   void collect();
+  // Takes in what has been sent; is there something to take?
+  bool waiting();
   // Oldest first.
   size_t take(size_t most, const std::function<void(size_t, const EventRecord&)>& give);
 
  private:
-  void keep(const EventRecord& record);
+  bool keep(const EventRecord& record);
 
   const std::unique_ptr<Member> member_;
   const size_t capacity_;
+  const std::function<void()> arrived_;
   std::mutex mutex_;
   std::deque<EventRecord> kept_;
   uint32_t lost_ = 0;  // since the last one kept

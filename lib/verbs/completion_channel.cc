@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "verbs/completion_queue.h"
+#include "verbs/notification.h"
 #include "verbs/opened_device.h"
 
 namespace softmrc::verbs {
@@ -27,15 +27,14 @@ int CompletionChannel::destroy(CompletionChannel* channel) {
   return 0;
 }
 
-int CompletionChannel::get(CompletionQueue** cq) {
+int CompletionChannel::get(Notification** cq) {
   if (const int error = device_.usable()) return error;
   return events_.take(
-      cq, [](CompletionQueue*) { return true; },
-      [](CompletionQueue* taken) { taken->event_acks().got(); });
+      cq, [](Notification*) { return true; }, [](Notification* taken) { taken->acks().got(); });
 }
 
-void CompletionChannel::forget(CompletionQueue* cq) {
-  events_.forget([cq](const CompletionQueue* of) { return of == cq; });
+void CompletionChannel::forget(Notification* cq) {
+  events_.forget([cq](const Notification* of) { return of == cq; });
 }
 
 }  // namespace softmrc::verbs

@@ -7,8 +7,8 @@
 
 namespace softmrc::verbs {
 
-class CompletionQueue;
 class Device;
+class Notification;
 
 class CompletionChannel {
  public:
@@ -17,14 +17,14 @@ class CompletionChannel {
   static int destroy(CompletionChannel* channel);  // EBUSY while a CQ uses it
 
   int fd() const { return events_.fd(); }
-  // The CQ of the oldest event, which is the program's to acknowledge; an errno value as
+  // Whose the oldest event is; the program has to acknowledge it. An errno value as
   // EventQueue::take().
-  int get(CompletionQueue** cq);
+  int get(Notification** cq);
 
   // For CQs.
   Device& device() const { return device_; }
-  void notify(CompletionQueue* cq) { events_.push(cq); }
-  void forget(CompletionQueue* cq);
+  void notify(Notification* cq) { events_.push(cq); }
+  void forget(Notification* cq);
   void add_user() { users_.fetch_add(1, std::memory_order_relaxed); }
   void remove_user() { users_.fetch_sub(1, std::memory_order_release); }
 
@@ -33,7 +33,7 @@ class CompletionChannel {
 
   Device& device_;
   std::atomic<uint32_t> users_{0};  // CQs
-  EventQueue<CompletionQueue*> events_;
+  EventQueue<Notification*> events_;
 };
 
 }  // namespace softmrc::verbs

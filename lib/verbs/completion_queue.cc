@@ -24,9 +24,7 @@ CompletionQueue* CompletionQueue::create(Device& device, const CompletionQueueIn
     errno = EINVAL;
   if (errno != 0) return nullptr;
   try {
-    auto* cq = new CompletionQueue(device, init);
-    if (init.channel != nullptr) init.channel->add_user();
-    return cq;
+    return new CompletionQueue(device, init);
   } catch (const std::bad_alloc&) {
     errno = ENOMEM;
     return nullptr;
@@ -36,12 +34,7 @@ CompletionQueue* CompletionQueue::create(Device& device, const CompletionQueueIn
 int CompletionQueue::destroy(CompletionQueue* cq) {
   if (const int error = cq->device_.usable()) return error;
   if (cq->users_.load(std::memory_order_acquire) != 0) return EBUSY;
-  if (CompletionChannel* channel = cq->init_.channel) {
-    channel->forget(cq);
-    channel->remove_user();
-  }
-  cq->init_.owner.forget();
-  cq->event_acks_.wait();
+  cq->owner_.forget();
   cq->async_acks_.wait();
   delete cq;
   return 0;
@@ -69,49 +62,25 @@ int CompletionQueue::poll(int entries, ibv_wc* wc) {
 
 int CompletionQueue::arm(bool solicited_only) {
   if (const int error = device_.usable()) return error;
-  if (init_.channel == nullptr) return 0;  // nobody to tell
-  const Armed wanted = solicited_only ? Armed::kSolicited : Armed::kAll;
-  Armed before = armed_.load(std::memory_order_relaxed);
-  while (before < wanted && !armed_.compare_exchange_weak(before, wanted)) {
-  }
-  // Pairs with the fence in notice(): of a completion and an arming, one sees the other.
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  bool any = false, solicited = false;
-  {
+  notification_.arm(solicited_only, [this] {
+    Notification::Waiting waiting;
     const std::lock_guard lock(consumer_);
-    any = ring_.waiting(&solicited);
-  }
-  if (solicited) fire(Armed::kSolicited);
-  if (any) fire(Armed::kAll);
+    waiting.any = ring_.waiting(&waiting.solicited);
+    return waiting;
+  });
   return 0;
-}
-
-// What a channel may have to hear of a completion that has just come in.
-void CompletionQueue::notice(bool solicited) {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (armed_.load(std::memory_order_relaxed) != Armed::kNot)
-    fire(solicited ? Armed::kSolicited : Armed::kAll);
-}
-
-// Tells the channel if the CQ is armed for this much at least.
-void CompletionQueue::fire(Armed least) {
-  Armed armed = armed_.load(std::memory_order_relaxed);
-  do {
-    if (armed < least) return;
-  } while (!armed_.compare_exchange_weak(armed, Armed::kNot));
-  init_.channel->notify(this);
 }
 
 void CompletionQueue::push(const ibv_wc& wc, bool solicited) {
   solicited |= wc.status != IBV_WC_SUCCESS;
   if (ring_.push(wc, solicited)) {
-    if (init_.channel != nullptr) notice(solicited);
+    notification_.notice(solicited);
     return;
   }
   if (overrun_told_.exchange(true, std::memory_order_relaxed)) return;
   logger().warn("a CQ of {} entries of {} overran: IBV_EVENT_CQ_ERR, it is dead", ring_.capacity(),
                 device_.entry().ibv.name);
-  init_.owner.report(IBV_EVENT_CQ_ERR, async_acks_);
+  owner_.report(IBV_EVENT_CQ_ERR, async_acks_);
 }
 
 void CompletionQueue::discard(uint32_t qp_num) {

@@ -10,6 +10,7 @@
 
 #include "verbs/async_events.h"
 #include "verbs/completion_ring.h"
+#include "verbs/notification.h"
 #include "verbs/spin_lock.h"
 
 namespace softmrc::verbs {
@@ -33,15 +34,11 @@ class CompletionQueue {
 
   // Oldest first; -1 with errno EIO once the CQ is dead and what it held has been taken.
   int poll(int entries, ibv_wc* wc);
-  // One event on the channel for the next completion, or at once if some wait: whoever polled,
-  // found nothing and then arms misses none. `solicited_only`: only for one that arrived with the
-  // solicited bit or failed. Arming for all prevails.
+  // As Notification::arm(). Solicited is what arrived with the solicited bit, or failed.
   int arm(bool solicited_only);
 
   uint32_t capacity() const { return ring_.capacity(); }
-  void* user() const { return init_.user; }
-  void* handle() const { return init_.owner.handle; }
-  EventAcks& event_acks() { return event_acks_; }  // of completion events
+  Notification& notification() { return notification_; }
   EventAcks& async_acks() { return async_acks_; }
   // Overrun: IBV_EVENT_CQ_ERR. Completions are refused from then on.
   bool dead() const { return ring_.dead(); }
@@ -54,20 +51,19 @@ class CompletionQueue {
   Device& device() const { return device_; }
 
  private:
-  enum class Armed : uint8_t { kNot, kSolicited, kAll };
-
   CompletionQueue(Device& device, const CompletionQueueInit& init)
-      : device_(device), init_(init), ring_(static_cast<uint32_t>(init.entries)) {}
-  void notice(bool solicited);
-  void fire(Armed least);
+      : device_(device),
+        owner_(init.owner),
+        notification_(init.channel, init.user, init.owner.handle),
+        ring_(static_cast<uint32_t>(init.entries)) {}
 
   Device& device_;
-  const CompletionQueueInit init_;
+  const Owner owner_;
   std::atomic<uint32_t> users_{0};  // QPs
   std::atomic<uint32_t> empty_polls_{0};
   std::atomic<bool> overrun_told_{false};
-  std::atomic<Armed> armed_{Armed::kNot};
-  EventAcks event_acks_, async_acks_;
+  EventAcks async_acks_;
+  Notification notification_;
   SpinLock consumer_;
   CompletionRing ring_;
 };

@@ -67,7 +67,12 @@ TEST_CASE("NSCC parameters out of range", "[cc]") {
   CHECK(set([](auto& c) { c.max_md_jump = 1.5f; }) == EINVAL);
   CHECK(set([](auto& c) { c.eta = -1; }) == EINVAL);
   CHECK(set([](auto& c) { c.fi = NAN; }) == EINVAL);
-  CHECK(set([](auto& c) { c.max_cwnd = 100; }) == EINVAL);  // below the MTU
+  CHECK(set([](auto& c) { c.qa_gate = 64; }) == EINVAL);
+  CHECK(set([](auto& c) { c.qa_gate = 63; }) == 0);
+  // A packet of the largest path MTU with its headers.
+  CHECK(set([](auto& c) { c.max_cwnd = 4096; }) == EINVAL);
+  CHECK(set([](auto& c) { c.max_cwnd = facts().link.full_packet - 1; }) == EINVAL);
+  CHECK(set([](auto& c) { c.max_cwnd = facts().link.full_packet; }) == 0);
 }
 
 TEST_CASE("what a CC profile has can be queried", "[cc]") {

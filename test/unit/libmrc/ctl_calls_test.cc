@@ -167,8 +167,8 @@ TEST_CASE_METHOD(World, "EV event CQs", "[ctl]") {
   CHECK(mrc_ctl_poll_ev_event(a.cq, 1, &event) == -EINVAL);
   ibv_wc wc;
   FAILS_WITH_MINUS_ONE(mrc_poll_cq(events, 1, &wc), EINVAL);
-  FAILS_WITH_VALUE(mrc_req_notify_cq(events, 0), EINVAL);
-  mrc_ack_cq_events(events, 1);  // nothing to acknowledge, and nothing to crash on
+  CHECK(mrc_req_notify_cq(events, 0) == 0);  // without a channel there is nobody to tell
+  mrc_ack_cq_events(events, 1);              // nothing to acknowledge, and nothing to crash on
   mrc_qp_init_attr init{};
   init.send_cq = events;
   init.recv_cq = a.cq;

@@ -27,17 +27,10 @@ const mrc_ctl_ev kOne = ev16(0xC001, 1), kTwo = ev16(0xC002, 2), kThree = ev16(0
 struct ControlWorld : World {
   // Both QPs to RTS, `ev` and `cc` named at RTR by the one on a.
   void connect_with(mrc_qp* on_a, mrc_qp* on_b, int mask, uint64_t ev, uint64_t cc = 0) {
-    ibv_qp_attr attr = init_attr();
-    for (mrc_qp* qp : {on_a, on_b}) REQUIRE(mrc_modify_qp(qp, &attr, kInitMask, nullptr, 0) == 0);
     mrc_qp_attr mrc{};
     mrc.profile.ev_profile_id = ev;
     mrc.profile.cc_profile_id = cc;
-    attr = rtr_attr(b.gid(), qpn_of(on_b), 7);
-    REQUIRE(mrc_modify_qp(on_a, &attr, kRtrMask, &mrc, mask) == 0);
-    attr = rtr_attr(a.gid(), qpn_of(on_a), 7);
-    REQUIRE(mrc_modify_qp(on_b, &attr, kRtrMask, nullptr, 0) == 0);
-    attr = rts_attr(7);
-    for (mrc_qp* qp : {on_a, on_b}) REQUIRE(mrc_modify_qp(qp, &attr, kRtsMask, nullptr, 0) == 0);
+    connect(on_a, on_b, &mrc, mask);
   }
 
   // `count` packets from a to b.

@@ -1,13 +1,13 @@
 // Completion channels and asynchronous events: the contract of each call, what raises an event and
 // what does not, and that none is lost or outlives its object.
 #include <fcntl.h>
-#include <poll.h>
 
 #include <cerrno>
 #include <future>
 #include <optional>
 #include <utility>
 
+#include "channel.h"
 #include "contract.h"
 #include "world.h"
 
@@ -15,33 +15,7 @@ using namespace test;
 
 namespace {
 
-bool readable(int fd, int timeout_ms = 0) {
-  pollfd entry{fd, POLLIN, 0};
-  return poll(&entry, 1, timeout_ms) == 1;
-}
-
 constexpr int kPatienceMs = 10'000;  // a completion may be seen a moment before its event
-
-struct Channel {
-  explicit Channel(Side& side) {
-    REQUIRE(mrc_create_comp_channel(side.mrc, &handle) == 0);
-    REQUIRE(mrc_get_comp_channel_fd(handle, &fd) == 0);
-    REQUIRE(fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
-  }
-  ~Channel() { CHECK(mrc_destroy_comp_channel(handle) == 0); }
-  // 0 or the errno value; the event is acknowledged.
-  int take(mrc_cq* expected, void* context) {
-    mrc_cq* cq = nullptr;
-    void* got = nullptr;
-    if (mrc_get_cq_event(handle, &cq, &got) != 0) return errno;
-    CHECK(cq == expected);
-    CHECK(got == context);
-    mrc_ack_cq_events(cq, 1);
-    return 0;
-  }
-  mrc_comp_channel* handle = nullptr;
-  int fd = -1;
-};
 
 // The next event of a side about a QP, which is acknowledged; none: nullopt. Ports that come up
 // late are passed over.

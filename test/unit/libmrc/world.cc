@@ -204,18 +204,19 @@ World::~World() {
 mrc_qp* World::qp_on_a(const QpOptions& options) { return qps.emplace_back(make_qp(a, options)); }
 mrc_qp* World::qp_on_b(const QpOptions& options) { return qps.emplace_back(make_qp(b, options)); }
 
-void World::connect(mrc_qp* on_a, mrc_qp* on_b) {
+void World::connect(mrc_qp* on_a, mrc_qp* on_b, mrc_qp_attr* of_a, int mask) {
   constexpr uint32_t kPsnA = 0xFFFFF0, kPsnB = 5;  // one wraps soon
-  const auto up = [](mrc_qp* qp, const ibv_gid& peer, uint32_t peer_qpn, uint32_t rq, uint32_t sq) {
+  const auto up = [](mrc_qp* qp, const ibv_gid& peer, uint32_t peer_qpn, uint32_t rq, uint32_t sq,
+                     mrc_qp_attr* mrc, int mrc_mask) {
     ibv_qp_attr attr = init_attr();
     REQUIRE(mrc_modify_qp(qp, &attr, kInitMask, nullptr, 0) == 0);
     attr = rtr_attr(peer, peer_qpn, rq);
-    REQUIRE(mrc_modify_qp(qp, &attr, kRtrMask, nullptr, 0) == 0);
+    REQUIRE(mrc_modify_qp(qp, &attr, kRtrMask, mrc, mrc_mask) == 0);
     attr = rts_attr(sq);
     REQUIRE(mrc_modify_qp(qp, &attr, kRtsMask, nullptr, 0) == 0);
   };
-  up(on_a, b.gid(), qpn_of(on_b), kPsnB, kPsnA);
-  up(on_b, a.gid(), qpn_of(on_a), kPsnA, kPsnB);
+  up(on_a, b.gid(), qpn_of(on_b), kPsnB, kPsnA, of_a, mask);
+  up(on_b, a.gid(), qpn_of(on_a), kPsnA, kPsnB, nullptr, 0);
 }
 
 void World::run_until(const std::function<bool()>& enough) {

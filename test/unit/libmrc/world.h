@@ -73,8 +73,8 @@ struct World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  // Takes both QPs to RTS, as the public benchmark does.
-  void connect(mrc_qp* on_a, mrc_qp* on_b);
+  // Takes both QPs to RTS, as the public benchmark does; `of_a` goes with RTR of the one on a.
+  void connect(mrc_qp* on_a, mrc_qp* on_b, mrc_qp_attr* of_a = nullptr, int mask = 0);
   mrc_qp* qp_on_a(const QpOptions& options = {});
   mrc_qp* qp_on_b(const QpOptions& options = {});
 
