@@ -104,7 +104,10 @@ void Requestor::detect_losses(Time now, const wire::SackHeader& sack, Psn bitmap
   }
 }
 
-// A SACK shows the packet missing. True: so it is. Else, if it is suspect, its window runs.
+// A SACK shows the packet missing. True: so it is, by its path's order. Else, if it is suspect, its
+// window runs; whether that is over is the timer's to say, after every SACK that has come in: a
+// host that had lost its core finds many, of which the first show missing what the last show as
+// arrived.
 bool Requestor::is_missing(Time now, Psn psn) {
   PacketRecord& rec = record(psn);
   if (overtaken_on_ev(rec)) return true;
@@ -113,7 +116,6 @@ bool Requestor::is_missing(Time now, Psn psn) {
     rec.suspected_at = now;
     if (psn > newest_suspect_ || newest_suspect_ < una_) newest_suspect_ = psn;
   }
-  if (now >= rec.suspected_at + patience()) return true;
   overdue_deadline_ = std::min(overdue_deadline_, await(rec));
   return false;
 }

@@ -127,10 +127,21 @@ TEST_CASE("a window that runs out while the peer is silent waits for its next wo
   s.ack_psn_offset = static_cast<int16_t>(body<wire::ProbeHeader>(out[0]).probe_id);
   s.entropy = Suspect::ev_of(out[0]);
   CHECK(solo.feed(answer) == Outcome::accepted_sack);
-  CHECK(solo.counters().resent_hole == 1);
   out = only(solo.poll(), Opcode::kWriteOnly);
+  CHECK(solo.counters().resent_hole == 1);
   REQUIRE(out.size() == 1);
   CHECK(out[0].transport.bth.psn == kFirst);
+}
+
+TEST_CASE(
+    "of SACKs that come all at once the first does not count what the last shows as arrived") {
+  Suspect solo(0);
+  solo.now += 5ms;  // descheduled; meanwhile the answers piled up
+  CHECK(solo.feed(solo.sack(0b10)) == Outcome::accepted_sack);
+  CHECK(solo.feed(solo.sack(0b11)) == Outcome::accepted_sack);
+  CHECK(solo.poll().empty());
+  CHECK(solo.counters().resent_hole == 0);
+  CHECK(solo.state_of(solo.sent[0]) == path::EvState::kGood);
 }
 
 TEST_CASE("what is late at the end of the queue is resent once before it counts as lost") {
