@@ -78,7 +78,10 @@ Outcome Requestor::on_sack(Time now, const wire::Packet& packet, RequestorEnviro
   if (dynamic_mpr_ && sack.mpr != 0 && newest_state)
     peer_window_ = std::min(static_cast<int32_t>(sack.mpr * kMprUnit), initial_window_);
   if (progress) note_progress(now);
-  if (newest_state) detect_losses(now, sack, bitmap_first, env);
+  if (newest_state) {
+    newest_sack_ = now;
+    detect_losses(now, sack, bitmap_first, env);
+  }
   last_activity_ = now;
   tail_probes_ = 0;
   note_ack_missing(now);

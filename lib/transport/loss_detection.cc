@@ -52,6 +52,8 @@ bool Requestor::mark_arrived(Psn psn, Time now, RequestorEnvironment env, const 
   if (rec.arrived) return false;
   rec.arrived = true;
   count_again(rec, env);  // rcvd_bytes takes it out
+  // As soon as a round trip after an early resend, it is that which has arrived.
+  settle_doubt(rec, now - rec.sent_at >= min_rtt_, now, env);
   if (rec.resend_queued) {
     // Taken for lost too early, and not resent yet: it is back in flight, and its arrival, which
     // rcvd_bytes reports, takes it out again.
@@ -89,7 +91,7 @@ void Requestor::detect_losses(Time now, const wire::SackHeader& sack, Psn bitmap
     const Psn psn = bitmap_first + __builtin_ctzll(holes);
     if (psn < una_) continue;
     if (psn >= next_psn_) break;
-    if (record(psn).awaited() && is_missing(now, psn)) declare_hole(now, psn, env);
+    if (record(psn).awaited() && is_missing(now, psn)) declare_hole(now, psn, env, true);
   }
   // All that has arrived is in the bitmap: then what lies beyond is missing just as well. Else the
   // rest of a window that was lost as a whole would count as in flight for ever, and congestion
@@ -100,7 +102,7 @@ void Requestor::detect_losses(Time now, const wire::SackHeader& sack, Psn bitmap
     if (!rec.awaited()) continue;
     // First transmissions leave in PSN order: nothing sent later than this one has arrived.
     if (rec.transmissions == 1 && rec.sent_at >= newest_arrival_) break;
-    if (is_missing(now, psn)) declare_hole(now, psn, env);
+    if (is_missing(now, psn)) declare_hole(now, psn, env, true);
   }
 }
 
@@ -130,10 +132,11 @@ Time Requestor::await(const PacketRecord& rec) const {
 // A message waits for the last of its packets. What is lost at its end is missed for longest, what
 // comes after it in a collective waits too, and a ring of hosts adds it all up. So a suspect that
 // nothing was queued behind is resent once as soon as it is later than nearly all packets are,
-// without being called lost: congestion control and the path do not hear of it. One packet in a
-// thousand goes twice for nothing: 0.2 % of the time of a ring of 64 hosts that loses none, against
-// 0.4 % saved with one lost in a thousand and 1 % with one in twenty (config/sim/loss-1gb.yaml).
-// Where round trips vary, patience() is no longer than this, and nothing is resent early. [D]
+// without being called lost: congestion control does not hear of it, and its path only once it was
+// lost. One packet in a thousand goes twice for nothing: 0.2 % of the time of a ring of 64 hosts
+// that loses none, against 0.4 % saved with one lost in a thousand and 1 % with one in twenty
+// (config/sim/loss-1gb.yaml). Where round trips vary, patience() is no longer than this, and
+// nothing is resent early. [D]
 Time Requestor::early_due(const PacketRecord& rec) const {
   return std::max(rec.suspected_at, rec.sent_at + srtt_ + 4 * rtt_deviation_);
 }
@@ -147,6 +150,14 @@ bool Requestor::peer_answers(Time now) const {
   return last_sent_ <= newest_arrival_ || now - newest_arrival_ <= srtt_ + 2 * patience();
 }
 
+// The peer was heard again some time after its SACK that made this a suspect, and has not reported
+// it. A receiver often loses its core when it has polled some planes and not others, and has
+// answered what it found there. What was sent on the others is resent when its window is over, but
+// says nothing against their paths: a dead one will be noticed when the peer is heard. [D]
+bool Requestor::confirmed(const PacketRecord& rec) const {
+  return newest_sack_ - rec.suspected_at >= patience() / 4;
+}
+
 // The windows of suspects that no further SACK has shown missing.
 void Requestor::check_overdue(Time now, RequestorEnvironment env) {
   if (now < overdue_deadline_) return;
@@ -158,7 +169,7 @@ void Requestor::check_overdue(Time now, RequestorEnvironment env) {
     if (!rec.awaited() || rec.suspected_at == kLongAgo) continue;
     Time due = await(rec);
     if (now >= rec.suspected_at + patience()) {
-      declare_hole(now, psn, env);
+      declare_hole(now, psn, env, confirmed(rec));
       continue;
     }
     if (now >= due) {
@@ -169,17 +180,18 @@ void Requestor::check_overdue(Time now, RequestorEnvironment env) {
   }
 }
 
-void Requestor::declare_hole(Time now, Psn psn, RequestorEnvironment env) {
+void Requestor::declare_hole(Time now, Psn psn, RequestorEnvironment env, bool penalize_path) {
   ++env.counters.resent_hole;
   if (reorder_steps_ > 1 && --reorder_persist_ == 0) {
     --reorder_steps_;
     reorder_persist_ = kReorderPersist;
   }
-  declare_lost(now, psn, env, true);
+  declare_lost(now, psn, env, penalize_path);
 }
 
 void Requestor::declare_lost(Time now, Psn psn, RequestorEnvironment env, bool penalize_path) {
   PacketRecord& rec = record(psn);
+  settle_doubt(rec, true, now, env);
   count_again(rec, env);
   --packets_in_flight_;
   queue_resend(psn);
@@ -188,6 +200,16 @@ void Requestor::declare_lost(Time now, Psn psn, RequestorEnvironment env, bool p
   if (!penalize_path) return;
   rec.blamed = rec.ev;
   env.evs.on_loss(rec.ev, now);
+}
+
+// What was resent early on another path was lost on its first, or only late.
+void Requestor::settle_doubt(PacketRecord& rec, bool lost, Time now, RequestorEnvironment env) {
+  if (!rec.doubted) return;
+  rec.doubted = false;
+  if (lost)
+    env.evs.on_loss(rec.blamed, now);
+  else
+    rec.blamed = path::kNoEv;
 }
 
 // What it was retired for had arrived.

@@ -246,8 +246,12 @@ bool Requestor::next_data(Time now, path::PortMask room, RequestorEnvironment en
     const path::EvIndex ev = env.evs.next(room, rec->ev);
     if (ev == path::kNoEv) return false;
     ++resend_tail_;
-    rec->ev = ev;
     const bool early = rec->early_queued;
+    if (early && rec->blamed == path::kNoEv) {
+      rec->blamed = rec->ev;
+      rec->doubted = true;
+    }
+    rec->ev = ev;
     fill_headers(psn, *rec, false, out, segments);
     std::get<wire::WriteHeader>(out.headers.body).ts.tx = wire_timestamp(now);
     note_sent(now, *rec, env, out);

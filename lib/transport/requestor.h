@@ -53,6 +53,7 @@ struct PacketRecord {
   bool written_off : 1 = false;   // out of congestion control's books: a silent peer's
   bool early_queued : 1 = false;  // to be resent, though it may only be late
   bool resent_early : 1 = false;
+  bool doubted : 1 = false;  // `blamed` is only the path of what was resent early
   uint16_t epoch = 0;
   path::EvIndex blamed = path::kNoEv;  // retired for the loss of an earlier transmission
   Time suspected_at = kLongAgo;        // when a SACK first showed it missing behind a later packet
@@ -195,10 +196,12 @@ class Requestor {
   bool is_missing(Time now, Psn psn);
   void check_overdue(Time now, RequestorEnvironment env);
   bool peer_answers(Time now) const;
+  bool confirmed(const PacketRecord& rec) const;
   Time await(const PacketRecord& rec) const;
   Time early_due(const PacketRecord& rec) const;
-  void declare_hole(Time now, Psn psn, RequestorEnvironment env);
+  void declare_hole(Time now, Psn psn, RequestorEnvironment env, bool penalize_path);
   void declare_lost(Time now, Psn psn, RequestorEnvironment env, bool penalize_path);
+  void settle_doubt(PacketRecord& rec, bool lost, Time now, RequestorEnvironment env);
   void forgive_path(PacketRecord& rec, RequestorEnvironment env);
   void note_progress(Time now);
   void note_spurious_resend(Time now, PacketRecord& rec, RequestorEnvironment env);
@@ -284,6 +287,7 @@ class Requestor {
   uint32_t reorder_steps_ = 1;  // of a sixteenth of the smoothed RTT, beyond an eighth of it
   Time last_reorder_step_ = kLongAgo;
   Time overdue_deadline_ = kNever;  // never later than the first suspected packet's
+  Time newest_sack_ = kLongAgo;     // when the last one came that was not overtaken
   Psn burst_end_;                   // behind the newest packet that nothing was queued behind
   Psn newest_suspect_;              // no later one is suspected
   uint32_t reorder_persist_ = 0;    // losses until the window shrinks by a step
