@@ -161,11 +161,7 @@ TEST_CASE("a message of as many packets as PSNs can count", "[.]") {
 
 TEST_CASE("a QP destroyed with traffic in flight leaves no trace") {
   const int victim = GENERATE(0, 1);
-  PairOptions options;
-  options.attributes.timeout = 4;
-  options.attributes.retry_linear = 2;
-  options.attributes.retry_exponential = 1;
-  Pair pair(options);
+  Pair pair(with_retries(4, 2, 1));
   const auto data = pattern(1 << 20);
   write_both_ways(pair, data);
   Endpoint& gone = pair.end(victim);
@@ -184,11 +180,7 @@ TEST_CASE("a QP destroyed with traffic in flight leaves no trace") {
 }
 
 TEST_CASE("a QP that errs with traffic in flight flushes, and its peer learns by silence") {
-  PairOptions options;
-  options.attributes.timeout = 4;
-  options.attributes.retry_linear = 1;
-  options.attributes.retry_exponential = 1;
-  Pair pair(options);
+  Pair pair(with_retries(4, 1, 1));
   const auto data = pattern(1 << 20);
   write_both_ways(pair, data);
   REQUIRE(pair.b().core->modify_qp(pair.now, pair.b().qp, QpState::kError, {}, nullptr));

@@ -72,6 +72,15 @@ struct PairOptions {
   std::function<void(transport::CoreConfig&)> configure;  // of both cores
 };
 
+// With a local ACK timeout of 1.024 us * 2^timeout.
+inline PairOptions with_retries(uint8_t timeout, uint8_t linear, uint8_t exponential) {
+  PairOptions options;
+  options.attributes.timeout = timeout;
+  options.attributes.retry_linear = linear;
+  options.attributes.retry_exponential = exponential;
+  return options;
+}
+
 class Endpoint {
  public:
   Endpoint(const PairOptions& options, uint8_t number);

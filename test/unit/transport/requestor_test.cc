@@ -273,11 +273,7 @@ TEST_CASE("NACKs use up retries; those of an incast at most one per round trip")
 }
 
 TEST_CASE("a long round trip lengthens no retry that is longer") {
-  PairOptions options;
-  options.attributes.timeout = 8;  // 262 us
-  options.attributes.retry_linear = 2;
-  options.attributes.retry_exponential = 4;
-  Solo solo(options);
+  Solo solo(with_retries(8, 2, 4));  // 262 us
   solo.write_out(1, 4096);
   const auto tx = writes(solo.poll()).at(0);
   solo.now += 1ms;
@@ -305,11 +301,7 @@ TEST_CASE("a long round trip lengthens no retry that is longer") {
 }
 
 TEST_CASE("a transport ACK that never comes is asked for until the retries are used up") {
-  PairOptions options;
-  options.attributes.timeout = 6;  // 65 us
-  options.attributes.retry_linear = 2;
-  options.attributes.retry_exponential = 1;
-  Solo solo(options);
+  Solo solo(with_retries(6, 2, 1));  // 65 us
   solo.write_out(1, 4096);
   const auto tx = writes(solo.poll()).at(0);
   solo.now += 10us;
@@ -338,11 +330,7 @@ TEST_CASE("a transport ACK that never comes is asked for until the retries are u
 }
 
 TEST_CASE("a peer that falls silent between SACK and ACK has the whole retry time") {
-  PairOptions options;
-  options.attributes.timeout = 8;  // 262 us
-  options.attributes.retry_linear = 2;
-  options.attributes.retry_exponential = 4;
-  Solo solo(options);
+  Solo solo(with_retries(8, 2, 4));  // 262 us
   solo.write_out(1, 4096);
   const auto tx = writes(solo.poll()).at(0);
   solo.now += 10us;

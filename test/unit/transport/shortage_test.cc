@@ -95,11 +95,8 @@ TEST_CASE("QPs that share a window of one packet take turns") {
 }
 
 TEST_CASE("a window lost as a whole is found lost beyond the bitmap too") {
-  PairOptions options;
+  PairOptions options = with_retries(10, 7, 0);
   options.planes = 1;
-  options.attributes.timeout = 10;
-  options.attributes.retry_linear = 7;
-  options.attributes.retry_exponential = 0;
   options.configure = [](transport::CoreConfig& config) {
     config.make_controller = [](const cc::DestinationTraits& traits) {
       return std::make_unique<Collapsing>(traits);
@@ -176,11 +173,8 @@ TEST_CASE("what was written off while the peer was silent is counted when it com
 }
 
 TEST_CASE("a missing ACK that no path is left to ask for ends in retry exhaustion") {
-  PairOptions options;
+  PairOptions options = with_retries(4, 3, 0);
   options.planes = 1;
-  options.attributes.timeout = 4;
-  options.attributes.retry_linear = 3;
-  options.attributes.retry_exponential = 0;
   Pair pair(options);
   pair.filter = [](int from, PortId, const wire::Packet& packet) {
     return from == 1 && packet.transport.bth.opcode == wire::Opcode::kAck ? Verdict::kDrop

@@ -379,11 +379,7 @@ TEST_CASE("planes carry equal loads") {
 }
 
 TEST_CASE("a silent peer ends in retry exhaustion, oldest request first") {
-  PairOptions options;
-  options.attributes.timeout = 4;  // 16 us
-  options.attributes.retry_linear = 2;
-  options.attributes.retry_exponential = 2;
-  Pair pair(options);
+  Pair pair(with_retries(4, 2, 2));  // 16 us
   pair.filter = [&](int, PortId, const wire::Packet&) { return Verdict::kDrop; };
   const auto data = pattern(8192);
   for (uint64_t i = 0; i < 3; ++i) pair.a().write(i, data.data(), 8192, kBase, kKey);
@@ -404,11 +400,7 @@ TEST_CASE("a silent peer ends in retry exhaustion, oldest request first") {
 }
 
 TEST_CASE("a QP without a path and with nothing in flight ends in retry exhaustion too") {
-  PairOptions options;
-  options.attributes.timeout = 4;  // 16 us; the floor of four RTTs is 48
-  options.attributes.retry_linear = 2;
-  options.attributes.retry_exponential = 2;
-  Pair pair(options);
+  Pair pair(with_retries(4, 2, 2));  // 16 us; the floor of four RTTs is 48
   const auto data = pattern(8192);
   const auto ports = [&](bool up) {
     for (uint8_t p = 1; p <= 4; ++p) pair.a().core->port_state(pair.now, PortId(p), up);
