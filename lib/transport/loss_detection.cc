@@ -191,7 +191,7 @@ void Requestor::declare_hole(Time now, Psn psn, RequestorEnvironment env, bool p
 
 void Requestor::declare_lost(Time now, Psn psn, RequestorEnvironment env, bool penalize_path) {
   PacketRecord& rec = record(psn);
-  settle_doubt(rec, true, now, env);
+  settle_doubt(rec, penalize_path, now, env);
   count_again(rec, env);
   --packets_in_flight_;
   queue_resend(psn);

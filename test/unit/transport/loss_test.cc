@@ -202,6 +202,9 @@ TEST_CASE("what is late at the end of the queue is resent once before it counts 
     CHECK(only(solo.poll(), Opcode::kWriteOnly).size() == 1);
     CHECK(solo.counters().resent_early == 1);
     CHECK(solo.counters().resent_hole == 1);
+    // Nobody was heard since: nothing is said against either path.
+    CHECK(solo.state_of(solo.sent[0]) == path::EvState::kGood);
+    CHECK(solo.state_of(out[0]) == path::EvState::kGood);
   }
 }
 
