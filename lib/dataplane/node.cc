@@ -148,6 +148,7 @@ void Node::Impl::open_ports() {
   for (const config::PlaneConfig& plane : config.planes) {
     auto port =
         std::make_unique<Port>(plane, PortSetup{.mtu = config.mtu,
+                                                .path_mtu = config.transport.path_mtu,
                                                 .queues = static_cast<uint16_t>(config.workers),
                                                 .rx_descriptors = config.rx_descriptors,
                                                 .tx_descriptors = config.tx_descriptors,

@@ -66,9 +66,14 @@ void Port::fail(const std::string& what) const { throw NodeError(label() + ": " 
 // What the driver itself would refuse without saying why.
 const std::string& Port::check_arguments(const config::PlaneConfig& plane, const PortSetup& setup) {
   const size_t comma = plane.device.find(',');
+  const std::string arguments = comma == std::string::npos ? "" : plane.device.substr(comma + 1);
   if (plane.device.starts_with(kAfPacket)) {
-    af_packet::check(comma == std::string::npos ? "" : plane.device.substr(comma + 1), setup.mtu,
-                     static_cast<uint32_t>(setup.mtu + wire::kEthernetSize), setup.data_room);
+    af_packet::check(arguments, setup.mtu, static_cast<uint32_t>(setup.mtu + wire::kEthernetSize),
+                     setup.data_room);
+  }
+  if (plane.device.starts_with(kMemif)) {
+    memif::check(arguments,
+                 static_cast<uint32_t>(setup.path_mtu + wire::kMaxHeaderSize + wire::kMaxTailSize));
   }
   return plane.device;
 }

@@ -25,7 +25,8 @@ struct rte_mempool;
 namespace softmrc::dataplane {
 
 struct PortSetup {
-  uint32_t mtu = 0;     // L3 bytes
+  uint32_t mtu = 0;  // L3 bytes
+  uint32_t path_mtu = 0;
   uint16_t queues = 1;  // wanted: one per worker
   uint32_t rx_descriptors = 1024, tx_descriptors = 1024;
   uint32_t data_room = 0;  // of the mbufs it will get

@@ -41,11 +41,14 @@ uint32_t interface_mtu(const std::string& interface) {
   return ioctl(any.fd(), SIOCGIFMTU, &request) == 0 ? static_cast<uint32_t>(request.ifr_mtu) : 0;
 }
 
-uint32_t slot_size(const std::string& arguments) {
+// memif's bsize and af_packet's framesz have the same default.
+uint32_t buffer_size(const std::string& arguments, const char* key) {
   constexpr uint32_t kDefault = 2048;
-  const std::string text = argument(arguments, "framesz");
+  const std::string text = argument(arguments, key);
   return text.empty() ? kDefault : static_cast<uint32_t>(std::strtoul(text.c_str(), nullptr, 10));
 }
+
+uint32_t slot_size(const std::string& arguments) { return buffer_size(arguments, "framesz"); }
 
 }  // namespace
 
@@ -67,6 +70,13 @@ bool is_client(const std::string& arguments) {
 
 bool is_zero_copy(const std::string& arguments) {
   return argument(arguments, "zero-copy") == "yes";
+}
+
+void check(const std::string& arguments, uint32_t frame) {
+  const uint32_t size = buffer_size(arguments, "bsize");
+  if (size >= frame) return;
+  throw NodeError("bsize " + std::to_string(size) + " is too small for frames of " +
+                  std::to_string(frame) + " bytes: bsize=" + std::to_string(frame) + " would do");
 }
 
 void remove_stale_socket(const std::string& arguments) {

@@ -17,6 +17,11 @@ namespace memif {
 bool is_client(const std::string& arguments);
 // Its mbufs are lent to the peer by their place in DPDK's memory.
 bool is_zero_copy(const std::string& arguments);
+// Throws NodeError, with the numbers, unless a ring buffer (bsize) takes a whole frame.
+// [D] Packets in several buffers are refused: the driver of DPDK 22.11 forgets to clear the mark
+// that a buffer continues in the next one, so that a short packet, put where a long one began,
+// drags others along, and a reader whom that takes past the ring's end never finds one again.
+void check(const std::string& arguments, uint32_t frame);
 // A server that was killed leaves its socket behind, where the next one could not listen. Removes
 // it if nobody listens there.
 void remove_stale_socket(const std::string& arguments);

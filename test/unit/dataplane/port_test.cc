@@ -91,7 +91,7 @@ TEST_CASE("mtu, slot and mbuf sizes must agree, else the numbers are named") {
   ensure_eal({});
   const auto message = [](const std::string& device, uint32_t mtu, uint32_t room) -> std::string {
     try {
-      Port port(plane(device), {.mtu = mtu, .data_room = room});
+      Port port(plane(device), {.mtu = mtu, .path_mtu = 4096, .data_room = room});
     } catch (const NodeError& error) {
       return error.what();
     }
@@ -104,6 +104,11 @@ TEST_CASE("mtu, slot and mbuf sizes must agree, else the numbers are named") {
              Catch::Contains("framesz=16384,blocksz=16384"));
   CHECK_THAT(message("net_af_packet0,iface=lo,framesz=16384,blocksz=16384", 9000, 9216),
              Catch::Contains("16352") && Catch::Contains("9216"));
+  CHECK_THAT(message("net_memif9,role=client,id=9", 9000, 9216),
+             Catch::Contains("bsize 2048") && Catch::Contains("bsize=4"));
+  CHECK_THAT(message("net_memif9,role=client,id=9,bsize=4240", 9000, 9216),
+             Catch::Contains("bsize 4240"));
+  CHECK(message("net_memif9,role=client,id=9,bsize=4608", 9000, 9216).empty());
   CHECK(Port::whole_frame_room("net_af_packet0,iface=lo,framesz=16384", 9000) >= 16352);
   CHECK(Port::whole_frame_room("ring:x", 9000) >= 9014);
 }
