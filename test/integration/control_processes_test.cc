@@ -3,201 +3,39 @@
 // sends on no more; events and states come back; all of it outlives the controller; endpoint
 // requests are carried out by the program; a profile is free again when the program is killed.
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <catch2/catch.hpp>
 #include <cerrno>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
 #include <functional>
 #include <string>
 
-#include "control_calls.h"
-#include "dataplane/node.h"
-#include "world.h"
+#include "ends.h"
+#include "processes.h"
 
 using namespace test;
 
 namespace {
 
 constexpr uint64_t kProfile = 5;
-constexpr uint32_t kPackets = 64;
-const char* const kPaths[] = {"fcbb:bb00:1003:2000:1041:d012::", "fcbb:bb00:1003:2001:1041:d012::",
-                              "fcbb:bb00:1003:2002:1041:d012::", "fcbb:bb00:1003:2003:1041:d012::"};
-mrc_ctl_ev path(size_t i) { return srv6_ev(kPaths[i], static_cast<uint8_t>(1 + i % 2)); }
-
-std::string node_file(const std::string& run, bool server) {
-  const std::string own = server ? "a" : "b", peer = server ? "b" : "a";
-  return "name: mrc-" + own + "\ngids: [\"fd00:0:0:" + own + "::1\"]\nstate_directory: \"" + run +
-         "/state-" + own +
-         "\"\nback_to_back: true\nplanes: 2\nplane_defaults:\n"
-         "  device: \"net_memif{port},role=" +
-         (server ? "server" : "client") + ",id={port},socket=" + run +
-         "/memif-{port}.sock,socket-abstract=no\"\n  mac: \"02:00:00:00:0" + own +
-         ":0{port}\"\n  gateway_mac: \"02:00:00:00:0" + peer +
-         ":0{port}\"\n  addresses: [\"fd00:0:{port}:" + own +
-         "::1\"]\n  downlink_usid: " + (server ? "0xd011" : "0xd012") +
-         "\n  rate_mbps: 100000\nsrv6:\n  block: \"fcbb:bb00::/32\"\n  templates:\n"
-         "    - {destinations: \"fd00:0:0:" +
-         peer +
-         "::/64\", uplinks: 4, path: [1p03, 2puu, 1p41, downlink]}\n  destinations:\n"
-         "    - {address: \"fd00:0:0:" +
-         peer + "::1\", downlink_usid: " + (server ? "0xd012" : "0xd011") + "}\n";
-}
-
-softmrc::verbs::DeviceEntry* device(const std::string& run, bool server) {
-  return softmrc::verbs::add_device(softmrc::config::parse_node(node_file(run, server)));
-}
-
-// What two ends tell each other.
-struct Hello {
-  ibv_gid gid;
-  uint32_t qpn, rkey;
-  uint64_t address;
-};
-
-template <typename T>
-void put(int fd, const T& value) {
-  REQUIRE(write(fd, &value, sizeof value) == static_cast<ssize_t>(sizeof value));
-}
-template <typename T>
-T get(int fd) {
-  T value{};
-  REQUIRE(read(fd, &value, sizeof value) == static_cast<ssize_t>(sizeof value));
-  return value;
-}
-
-// A process that runs `body` with a pipe to it and one from it.
-class Process {
- public:
-  explicit Process(const std::function<void(int in, int out)>& body) {
-    int to[2], from[2];
-    REQUIRE((pipe2(to, O_CLOEXEC) == 0 && pipe2(from, O_CLOEXEC) == 0));
-    pid_ = fork();
-    REQUIRE(pid_ >= 0);
-    if (pid_ == 0) {
-      close(to[1]);
-      close(from[0]);
-      int status = 0;
-      try {
-        body(to[0], from[1]);
-      } catch (...) {  // an assertion that failed has been reported
-        status = 1;
-      }
-      _exit(status);
-    }
-    close(to[0]);
-    close(from[1]);
-    in_ = to[1], out_ = from[0];
-  }
-  ~Process() {
-    if (pid_ > 0) finish(SIGKILL);
-    close(in_);
-    close(out_);
-  }
-  Process(const Process&) = delete;
-  Process& operator=(const Process&) = delete;
-  int in() const { return in_; }
-  int out() const { return out_; }
-  int finish(int signal = 0) {
-    if (signal != 0) kill(pid_, signal);
-    int status = -1;
-    waitpid(pid_, &status, 0);
-    pid_ = -1;
-    return status;
-  }
-
- private:
-  pid_t pid_ = -1;
-  int in_ = -1, out_ = -1;
-};
-
-void connect(mrc_qp* qp, const Hello& peer, int mask) {
-  ibv_qp_attr attr = init_attr();
-  REQUIRE(mrc_modify_qp(qp, &attr, kInitMask, nullptr, 0) == 0);
-  attr = rtr_attr(peer.gid, peer.qpn, 7);
-  mrc_qp_attr mrc{};
-  mrc.profile.ev_profile_id = kProfile;
-  REQUIRE(mrc_modify_qp(qp, &attr, kRtrMask, &mrc, mask) == 0);
-  attr = rts_attr(7);
-  REQUIRE(mrc_modify_qp(qp, &attr, kRtsMask, nullptr, 0) == 0);
-}
-
-using Sent = std::array<uint64_t, 4>;  // packets, by place in the profile
-
-Sent sent(Side& side, mrc_qp* qp) {
-  Sent counts{};
-  const softmrc::Qpn qpn(qpn_of(qp));
-  auto& node = softmrc::verbs::node_of(*softmrc::verbs::device_of(side.verbs));
-  node.worker_of(qpn).with_core([&](softmrc::transport::Core& core, softmrc::Time) {
-    const auto& evs = *core.find(qpn)->evs;
-    for (softmrc::path::EvIndex i = 0; i < evs.size(); ++i)
-      counts[evs.profile_index(i)] += evs.counters(i).sent;
-  });
-  return counts;
-}
 
 // One end: says hello, connects, then does what it is told: 's' sends and tells what left where,
 // 'q' ends. It polls all the while.
 void run_end(const std::string& run, bool server, int in, int out) {
-  Side side;
-  side.open(device(run, server));
-  mrc_qp* qp = make_qp(side);
-  Buffer memory(side, 4096 * kPackets);
-  put(out, Hello{side.gid(), qpn_of(qp), memory.mr->rkey, memory.address()});
-  const Hello peer = get<Hello>(in);
-  connect(qp, peer, server ? MRC_QP_EV_PROFILE_ID : 0);
+  End end(device(run, server ? "mrc-a" : "mrc-b", server));
+  put(out, end.hello());
+  end.connect(get<Hello>(in), server ? kProfile : 0);
   put(out, 'c');
   REQUIRE(fcntl(in, F_SETFL, O_NONBLOCK) == 0);
-  for (ibv_wc wc;;) {
-    const int done = mrc_poll_cq(side.cq, 1, &wc);
-    REQUIRE(done >= 0);
-    if (done == 1) {
-      REQUIRE(wc.status == IBV_WC_SUCCESS);
-      put(out, sent(side, qp));
-    }
+  for (;;) {
+    if (end.progress()) put(out, end.paths().sent);
     char command = 0;
     if (read(in, &command, 1) != 1) continue;
     if (command == 'q') break;
-    Write write(memory, memory, 4096 * kPackets);
-    write.wr.wr.rdma.remote_addr = peer.address;
-    write.wr.wr.rdma.rkey = peer.rkey;
-    REQUIRE(write.signaled().post(qp) == 0);
+    end.send();
   }
-  REQUIRE(mrc_destroy_qp(qp) == 0);
 }
-
-// The controller: the program's device, without ports.
-struct Controller {
-  explicit Controller(softmrc::verbs::DeviceEntry* entry) {
-    side.entry = entry;
-    side.verbs = softmrc::verbs::open_context(entry, {.pcap_file = {}, .seed = 0, .ports = false});
-    REQUIRE(side.verbs);
-    mrc_context_attr attr{};
-    side.mrc = mrc_create_context(side.verbs, &attr);
-    REQUIRE(side.mrc);
-  }
-  ~Controller() {
-    CHECK(mrc_destroy_context(side.mrc) == 0);
-    CHECK(softmrc::verbs::close_context(side.verbs) == 0);
-  }
-  Side side;
-};
-
-struct RunFolder {
-  RunFolder() {
-    char name[] = "/tmp/softmrc-ctl-XXXXXX";
-    REQUIRE(mkdtemp(name));
-    path = name;
-  }
-  ~RunFolder() { std::filesystem::remove_all(path); }
-  std::string path;
-};
 
 }  // namespace
 
@@ -212,7 +50,7 @@ TEST_CASE("a controller, a program and its peer") {
     get<char>(in);
     run_end(run.path, false, in, out);
   });
-  softmrc::verbs::DeviceEntry* entry = device(run.path, true);
+  softmrc::verbs::DeviceEntry* entry = device(run.path, "mrc-a", true);
   {
     Controller first(entry);
     Profiles profiles(first.side);
