@@ -67,6 +67,9 @@ class Worker {
   Time last_progress() const {
     return Time(Duration(last_progress_.load(std::memory_order_relaxed)));
   }
+  // How often its own thread found work while application threads should have driven (inline).
+  uint64_t background_rounds() const { return background_rounds_.load(std::memory_order_relaxed); }
+  void count_background_round() { background_rounds_.fetch_add(1, std::memory_order_relaxed); }
   // The lcore whose mempool caches its drivers use: registered by its thread, for its life.
   void set_lcore(unsigned lcore) { lcore_ = lcore; }
   Engine& engine() { return *engine_; }
@@ -83,6 +86,7 @@ class Worker {
   alignas(64) OwnerLock lock_;
   std::atomic<int64_t> deadline_;
   std::atomic<int64_t> last_progress_{0};  // by an application thread
+  std::atomic<uint64_t> background_rounds_{0};
   alignas(64) std::atomic<bool> sleeping_{false};
 };
 

@@ -136,6 +136,7 @@ void WorkerThread::run_background() {
     worker_.sleep(before, until);
     driven = clock_now() < worker_.last_progress() + kDriven;
     const bool work = !driven && worker_.drive(kLoopsPerHold);
+    if (work) worker_.count_background_round();
     interval = work ? Duration(kShortest) : std::min<Duration>(2 * interval, kLongest);
   }
 }

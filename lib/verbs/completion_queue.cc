@@ -56,8 +56,13 @@ int CompletionQueue::poll(int entries, ibv_wc* wc) {
     if (device_.cores_scarce() && empty % kEmptyPollsBeforeYield == 0) sched_yield();
     return 0;
   }
-  const std::lock_guard lock(consumer_);
-  return static_cast<int>(ring_.pop({wc, static_cast<size_t>(entries)}));
+  int count = 0;
+  {
+    const std::lock_guard lock(consumer_);
+    count = static_cast<int>(ring_.pop({wc, static_cast<size_t>(entries)}));
+  }
+  if (count > 0) device_.linger();
+  return count;
 }
 
 int CompletionQueue::arm(bool solicited_only) {

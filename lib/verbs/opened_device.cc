@@ -9,6 +9,7 @@
 #include <string_view>
 #include <thread>
 
+#include "dataplane/clock.h"
 #include "dataplane/worker.h"
 #include "telemetry/log.h"
 #include "verbs/copy.h"
@@ -118,6 +119,20 @@ bool Device::progress() {
   return worked;
 }
 
+void Device::linger() {
+  constexpr uint32_t kLoopsBeforeYield = 64;
+  uint64_t background = 0;
+  for (size_t i = 0; i < node_->worker_count(); ++i)
+    background += node_->worker(i).background_rounds();
+  if (!linger_.begin(background)) return;
+  const Time end = dataplane::clock_now() + Linger::kLongest;
+  for (uint32_t loops = 1; !linger_.data_came() && dataplane::clock_now() < end; ++loops) {
+    progress();
+    if (cores_scarce_ && loops % kLoopsBeforeYield == 0) sched_yield();
+  }
+  linger_.end();
+}
+
 std::shared_ptr<AsyncEvents> Device::add_events() {
   auto added = std::make_shared<AsyncEvents>();
   const std::lock_guard lock(events_mutex_);
@@ -166,6 +181,7 @@ bool Device::place(const void* protection_domain, uint32_t rkey, uint64_t va,
       regions_.resolve(rkey, protection_domain, IBV_ACCESS_REMOTE_WRITE, va, payload.size());
   if (!target) return false;
   copy_ascending(target, payload.data(), payload.size());
+  linger_.data_placed();
   return true;
 }
 

@@ -16,6 +16,7 @@
 #include "transport/core.h"
 #include "verbs/async_events.h"
 #include "verbs/device.h"
+#include "verbs/linger.h"
 #include "verbs/mr_table.h"
 #include "verbs/qp_attributes.h"
 #include "verbs/qpn_space.h"
@@ -62,6 +63,8 @@ class Device final : public transport::Memory, public transport::Events {
   int usable();
   // Runs each worker's loop body once where application threads do that. Whether any did work.
   bool progress();
+  // To be called with completions in hand, before they are returned: see linger.h.
+  void linger();
   // Fewer cores than threads that spin: whoever polls in vain should yield.
   bool cores_scarce() const { return cores_scarce_; }
 
@@ -95,6 +98,7 @@ class Device final : public transport::Memory, public transport::Events {
   DeviceBounds bounds_;
   MrTable regions_;
   QpnSpace qpns_;
+  Linger linger_;
 
   void port_changed(PortId port, bool up);
 
