@@ -5,17 +5,18 @@
 #include <algorithm>
 #include <array>
 
-#include "clock.h"
-#include "content.h"
-#include "error.h"
-#include "units.h"
+#include "common/clock.h"
+#include "common/content.h"
+#include "common/error.h"
+#include "common/units.h"
 #include "verification.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps::perf {
 namespace {
 
 using nlohmann::json;
 
+constexpr size_t kChain = 16;                       // writes posted at once
 constexpr uint64_t kUnlimited = uint64_t{1} << 39;  // sequences have 40 bits
 constexpr Duration kPeakInterval = std::chrono::milliseconds(1);
 constexpr Duration kImmediatePatience = std::chrono::seconds(5);
@@ -156,7 +157,7 @@ bool Bandwidth::drive() {
 
 // One chain per QP and turn, so that they share fairly.
 void Bandwidth::post(const Layout& layout) {
-  std::array<Endpoint::Write, Endpoint::kChain> chain;
+  std::array<Endpoint::Write, kChain> chain;
   for (size_t i = 0; i < ready_.size();) {
     QpState& qp = qps_[ready_[i]];
     uint64_t room = std::min<uint64_t>(parameters_.tx_depth - (qp.posted - qp.completed),
@@ -201,11 +202,11 @@ void Bandwidth::on_receive(const ibv_wc& wc, uint32_t index) {
   const uint32_t immediate = ntohl(wc.imm_data);
   if (wc.opcode != IBV_WC_RECV_RDMA_WITH_IMM || (wc.wc_flags & IBV_WC_WITH_IMM) == 0 ||
       immediate != static_cast<uint32_t>(qp.received))
-    throw PerfError("immediate " + std::to_string(immediate) + " arrived instead of " +
-                    std::to_string(static_cast<uint32_t>(qp.received)));
+    throw AppError("immediate " + std::to_string(immediate) + " arrived instead of " +
+                   std::to_string(static_cast<uint32_t>(qp.received)));
   if (wc.byte_len != message_size_)
-    throw PerfError("an immediate's message has " + std::to_string(wc.byte_len) +
-                    " bytes instead of " + std::to_string(message_size_));
+    throw AppError("an immediate's message has " + std::to_string(wc.byte_len) +
+                   " bytes instead of " + std::to_string(message_size_));
   ++qp.received;
   renew_credit(index);
 }
@@ -235,7 +236,7 @@ void Bandwidth::finish_receiving(const json& announced) {
     drive();
     const Time now = clock_now();
     rendezvous_.pump(now);
-    if (now > patience) throw PerfError("immediates of completed writes have not arrived");
+    if (now > patience) throw AppError("immediates of completed writes have not arrived");
   }
 }
 
@@ -288,4 +289,4 @@ json Bandwidth::result(uint64_t size, const Measured& m) {
   return total;
 }
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps::perf

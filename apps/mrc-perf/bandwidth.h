@@ -11,13 +11,13 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "endpoint.h"
+#include "common/endpoint.h"
 #include "layout.h"
 #include "parameters.h"
 #include "progress.h"
 #include "rendezvous.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps::perf {
 
 class Bandwidth {
  public:
@@ -84,4 +84,4 @@ class Bandwidth {
   uint64_t interval_completed_ = 0;
 };
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps::perf

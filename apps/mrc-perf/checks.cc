@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-namespace softmrc::perf {
+namespace softmrc::apps::perf {
 namespace {
 
 using nlohmann::json;
@@ -65,4 +65,4 @@ bool all_required_passed(const json& checks) {
   });
 }
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps::perf

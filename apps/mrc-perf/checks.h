@@ -7,10 +7,10 @@
 
 #include "options.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps::perf {
 
 // `senders`: the counters of the ends that sent (one, or both with --bidirectional).
 nlohmann::json make_checks(const Options& options, const std::vector<nlohmann::json>& senders);
 bool all_required_passed(const nlohmann::json& checks);
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps::perf

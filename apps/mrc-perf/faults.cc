@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "error.h"
-#include "units.h"
+#include "common/error.h"
+#include "common/units.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps::perf {
 namespace {
 
 using dataplane::FaultAction;
@@ -75,7 +75,7 @@ FaultPlan::FaultPlan(const FaultOptions& options, dataplane::Node& node) : node_
   }
   for (const FaultOptions::Blackhole& hole : options.blackholes) {
     if (hole.plane.value() > node.ports().size())
-      throw PerfError("--blackhole: the node has no plane " + std::to_string(hole.plane.value()));
+      throw AppError("--blackhole: the node has no plane " + std::to_string(hole.plane.value()));
     blackholes_.push_back({hole});
   }
 }
@@ -89,13 +89,13 @@ path::Entry FaultPlan::resolve(const FaultOptions::EvSelector& selector) const {
   const auto entries = profile->entries();
   if (selector.index) {
     if (*selector.index < entries.size()) return entries[*selector.index];
-    throw PerfError("--loss-ev: the profile has " + std::to_string(entries.size()) + " EVs");
+    throw AppError("--loss-ev: the profile has " + std::to_string(entries.size()) + " EVs");
   }
   const auto found = std::find_if(entries.begin(), entries.end(), [&](const path::Entry& entry) {
     return entry.port == selector.plane &&
            (selector.ev ? entry.ev == *selector.ev : entry.number == selector.path);
   });
-  if (found == entries.end()) throw PerfError("--loss-ev: the profile has no such EV");
+  if (found == entries.end()) throw AppError("--loss-ev: the profile has no such EV");
   return *found;
 }
 
@@ -105,7 +105,7 @@ void FaultPlan::start(Time now) {
     try {
       rule.id = node_.faults().add(rule.rule);
     } catch (const std::invalid_argument& error) {
-      throw PerfError(rule.text + ": " + error.what());
+      throw AppError(rule.text + ": " + error.what());
     }
   }
 }
@@ -148,4 +148,4 @@ json FaultPlan::report() const {
   return total;
 }
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps::perf

@@ -9,11 +9,11 @@
 #include "dataplane/node.h"
 #include "options.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps::perf {
 
 class FaultPlan {
  public:
-  // Throws PerfError when an option names a plane or EV that the node does not have.
+  // Throws AppError when an option names a plane or EV that the node does not have.
   FaultPlan(const FaultOptions& options, dataplane::Node& node);
 
   // Traffic starts: installs the rules; the timetable counts from here.
@@ -45,4 +45,4 @@ class FaultPlan {
   Time started_ = kNever;
 };
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps::perf

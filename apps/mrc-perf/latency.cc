@@ -2,12 +2,12 @@
 
 #include <atomic>
 
-#include "clock.h"
-#include "content.h"
-#include "statistics.h"
+#include "common/clock.h"
+#include "common/content.h"
+#include "common/statistics.h"
 #include "verification.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps::perf {
 namespace {
 
 using nlohmann::json;
@@ -137,4 +137,4 @@ void Latency::verify(const Layout& layout) {
   compare(rendezvous_, comparison, [this] { drive(); });
 }
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps::perf

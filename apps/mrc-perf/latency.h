@@ -12,13 +12,13 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "endpoint.h"
+#include "common/endpoint.h"
 #include "layout.h"
 #include "parameters.h"
 #include "progress.h"
 #include "rendezvous.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps::perf {
 
 class Latency {
  public:
@@ -50,4 +50,4 @@ class Latency {
   uint64_t taken_ = 0;                   // writes of the peer that were waited for
 };
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps::perf

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace softmrc::perf {
+namespace softmrc::apps::perf {
 namespace {
 
 constexpr uint64_t kVerifiedBytes = uint64_t{128} << 20;  // of all QPs together, per pass
@@ -32,4 +32,4 @@ Layout make_layout(const Parameters& p, uint64_t message_size) {
   return layout;
 }
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps::perf

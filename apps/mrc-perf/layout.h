@@ -1,34 +1,16 @@
-// Where messages lie in the memory of a run, the same in the sender's source buffer and in the
-// receiver's: per QP a row of slots that its writes cycle through, guard bytes between and around.
-//
-//   | guard | slot 0 | gap | slot 1 | gap | ... | guard | next QP ...
+// Where the messages of one size lie, for the parameters of a run.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
+#include "common/layout.h"
 #include "parameters.h"
 
-namespace softmrc::perf {
-
-struct Layout {
-  uint64_t message = 0;  // bytes
-  uint64_t stride = 0;   // from slot to slot
-  uint64_t slots = 0;    // per QP
-  uint32_t qps = 0;
-
-  static constexpr uint64_t kGuard = 4096;
-
-  uint64_t qp_bytes() const { return slots * stride + kGuard; }
-  uint64_t bytes() const { return kGuard + qps * qp_bytes(); }
-  uint64_t offset(uint32_t qp, uint64_t slot) const {
-    return kGuard + qp * qp_bytes() + slot * stride;
-  }
-};
+namespace softmrc::apps::perf {
 
 // Slots that repeat while messages are in flight would make content depend on timing; so with
 // --verify a buffer is filled once, compared, and filled again with other content (a "pass").
 // Without it writes cycle through little memory, as perftest's do.
 Layout make_layout(const Parameters& parameters, uint64_t message_size);
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps::perf

@@ -7,13 +7,14 @@
 #include <thread>
 
 #include "checks.h"
-#include "clock.h"
-#include "error.h"
+#include "common/clock.h"
+#include "common/error.h"
+#include "common/json_file.h"
 #include "options.h"
 #include "report.h"
 #include "session.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps::perf {
 namespace {
 
 using nlohmann::json;
@@ -110,7 +111,7 @@ int run(const Options& options) {
   if (!options.json_file.empty()) {
     try {
       write_json(options.json_file, report);
-    } catch (const PerfError& failure) {
+    } catch (const AppError& failure) {
       std::fprintf(stderr, "%s\n", failure.what());
       if (status == 0) status = kFailed;
     }
@@ -120,18 +121,18 @@ int run(const Options& options) {
 }
 
 }  // namespace
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps::perf
 
 int main(int argc, char** argv) {
   try {
-    const auto parsed = softmrc::perf::parse_command_line(argc, argv);
+    const auto parsed = softmrc::apps::perf::parse_command_line(argc, argv);
     if (!parsed.options) return parsed.exit_status;
-    softmrc::perf::catch_interrupts();
+    softmrc::apps::catch_interrupts();
     // Results appear as they come in a pipe or file too, in step with progress and log lines.
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
-    return softmrc::perf::run(*parsed.options);
+    return softmrc::apps::perf::run(*parsed.options);
   } catch (const std::exception& failure) {  // what no stage of a run expects: no memory, say
     std::fprintf(stderr, "%s\n", failure.what());
-    return softmrc::perf::kFailed;
+    return softmrc::apps::perf::kFailed;
   }
 }

@@ -1,32 +1,14 @@
 #include "options.h"
 
 #include <CLI/CLI.hpp>
-#include <system_error>
 
-#include "error.h"
-#include "units.h"
+#include "common/cli.h"
+#include "common/error.h"
+#include "common/example.h"
+#include "common/units.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps::perf {
 namespace {
-
-// A validator that says what was expected of the text it refuses.
-template <typename Parse>
-CLI::Validator parses_as(Parse parse, const std::string& expected) {
-  return CLI::Validator(
-      [parse, expected](std::string& text) {
-        return parse(text) ? std::string() : "\"" + text + "\" is not " + expected;
-      },
-      expected);
-}
-
-template <typename T, typename Parse>
-CLI::Option* add_parsed(CLI::App* app, const std::string& flags, T* target, Parse parse,
-                        const std::string& expected, const std::string& help) {
-  return app
-      ->add_option_function<std::string>(
-          flags, [target, parse](const std::string& text) { *target = *parse(text); }, help)
-      ->check(parses_as(parse, expected));
-}
 
 std::vector<uint64_t> all_sizes() {  // perftest's -a
   std::vector<uint64_t> sizes;
@@ -225,19 +207,6 @@ std::optional<FaultOptions::Blackhole> parse_blackhole(std::string_view text) {
   return FaultOptions::Blackhole{PortId(static_cast<uint8_t>(*plane)), *start, *length};
 }
 
-std::filesystem::path find_example(const std::string& file_name) {
-  std::error_code ignored;
-  const auto executable = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  const auto folder = executable.parent_path();
-  // build/apps/mrc-perf in a source tree, then bin/mrc-perf of an installation.
-  for (const char* relative : {"../../config", "../share/softmrc/config"}) {
-    const auto candidate = folder / relative / file_name;
-    if (std::filesystem::exists(candidate, ignored))
-      return std::filesystem::weakly_canonical(candidate, ignored);
-  }
-  return file_name;
-}
-
 ParsedCommandLine parse_command_line(int argc, char** argv) {
   Options options;
   CLI::App app{"Bandwidth and latency of RDMA writes over MRC, with verification and faults"};
@@ -292,4 +261,4 @@ ParsedCommandLine parse_command_line(int argc, char** argv) {
   return {std::move(options), 0};
 }
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps::perf

@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "base/types.h"
+#include "common/retry_counts.h"
 #include "parameters.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps::perf {
 
 enum class Role { kServer, kClient, kLoopback };
 const char* name(Role role);
@@ -80,8 +81,4 @@ struct ParsedCommandLine {
 };
 ParsedCommandLine parse_command_line(int argc, char** argv);
 
-// A node file of this name in the source tree's or the installation's folder of examples, as seen
-// from the executable; the plain name if there is none.
-std::filesystem::path find_example(const std::string& file_name);
-
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps::perf

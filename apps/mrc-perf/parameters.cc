@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "error.h"
+#include "common/error.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps::perf {
 namespace {
 
 using nlohmann::json;
@@ -16,7 +16,7 @@ constexpr uint64_t kDefaultTotal = uint64_t{1} << 30;  // large messages: no mor
 constexpr uint64_t kFewestMessages = 16;
 
 void check(bool condition, const char* what) {
-  if (!condition) throw PerfError(std::string("test parameters: ") + what);
+  if (!condition) throw AppError(std::string("test parameters: ") + what);
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ Parameters parameters_from_json(const json& j) {
     j.at("region").get_to(p.region);
     j.at("seed").get_to(p.seed);
   } catch (const json::exception& error) {
-    throw PerfError(std::string("the peer's parameters are not understood: ") + error.what());
+    throw AppError(std::string("the peer's parameters are not understood: ") + error.what());
   }
   check(!p.sizes.empty(), "no message size");
   check(std::all_of(p.sizes.begin(), p.sizes.end(),
@@ -88,8 +88,8 @@ void adopt(Parameters& own, const std::set<std::string>& given, const json& clie
   const json mine = to_json(own);
   for (const std::string& key : given)
     if (clients.contains(key) && clients[key] != mine.at(key))
-      throw PerfError("the ends disagree on --" + key + ": server " + mine.at(key).dump() +
-                      ", client " + clients[key].dump());
+      throw AppError("the ends disagree on --" + key + ": server " + mine.at(key).dump() +
+                     ", client " + clients[key].dump());
   own = parameters_from_json(clients);
 }
 
@@ -108,4 +108,4 @@ uint32_t signal_interval(const Parameters& p) {
   return std::clamp(p.tx_depth / 4, 1u, 16u);
 }
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps::perf

@@ -8,15 +8,10 @@
 #include <string>
 #include <vector>
 
-namespace softmrc::perf {
+namespace softmrc::apps::perf {
 
 enum class Mode { kBandwidth, kLatency };
 enum class Operation { kWrite, kWriteImmediate };
-
-// Expiries of the local ACK timeout before a QP fails (MRC's retry attributes).
-struct RetryCounts {
-  uint8_t linear = 0, exponential = 0;
-};
 
 struct Parameters {
   Mode mode = Mode::kBandwidth;
@@ -39,10 +34,10 @@ struct Parameters {
 };
 
 nlohmann::json to_json(const Parameters& parameters);
-// Throws PerfError on values no client of this version would send.
+// Throws AppError on values no client of this version would send.
 Parameters parameters_from_json(const nlohmann::json& json);
 
-// Takes the client's parameters over into `own`. Throws PerfError naming the first one of `given`
+// Takes the client's parameters over into `own`. Throws AppError naming the first one of `given`
 // (JSON names of what this end was told on its command line) that differs.
 void adopt(Parameters& own, const std::set<std::string>& given, const nlohmann::json& clients);
 
@@ -54,4 +49,4 @@ uint32_t signal_interval(const Parameters& parameters);
 const char* name(Mode mode);
 const char* name(Operation operation);
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps::perf

@@ -4,9 +4,9 @@
 
 #include <cstdio>
 
-#include "units.h"
+#include "common/units.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps::perf {
 namespace {
 
 constexpr Duration kInterval = std::chrono::seconds(1);
@@ -43,4 +43,4 @@ void Progress::end() {
   begin_ = kNever;
 }
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps::perf

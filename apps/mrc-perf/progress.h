@@ -6,7 +6,7 @@
 
 #include "base/types.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps::perf {
 
 class Progress {
  public:
@@ -24,4 +24,4 @@ class Progress {
   Time begin_ = kNever, last_ = kNever;
 };
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps::perf

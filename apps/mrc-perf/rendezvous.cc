@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace softmrc::perf {
+namespace softmrc::apps::perf {
 
 void Rendezvous::pump_now(Time now) {
   last_pump_ = now;
@@ -21,4 +21,4 @@ std::optional<nlohmann::json> Rendezvous::take(const std::string& type) {
   return body;
 }
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps::perf

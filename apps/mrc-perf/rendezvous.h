@@ -10,10 +10,10 @@
 #include <string>
 
 #include "base/types.h"
-#include "channel.h"
-#include "clock.h"
+#include "common/channel.h"
+#include "common/clock.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps::perf {
 
 class Rendezvous {
  public:
@@ -61,4 +61,4 @@ class Rendezvous {
   Time last_pump_{};
 };
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps::perf

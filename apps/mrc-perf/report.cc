@@ -1,16 +1,10 @@
 #include "report.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <map>
 
-#include "error.h"
-
-namespace softmrc::perf {
+namespace softmrc::apps::perf {
 namespace {
 
 using nlohmann::json;
@@ -143,20 +137,4 @@ void print_verdict(const json& report) {
   std::puts(text.c_str());
 }
 
-void write_json(const std::filesystem::path& file, const json& report) {
-  const std::filesystem::path temporary = file.string() + ".tmp" + std::to_string(getpid());
-  const auto fail = [&](const std::string& what) {
-    const int error = errno;
-    std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
-    throw PerfError(what + ": " + std::strerror(error));
-  };
-  const std::string text = report.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
-  std::FILE* out = std::fopen(temporary.c_str(), "w");
-  if (out == nullptr) fail(temporary.string());
-  const bool written = std::fwrite(text.data(), 1, text.size(), out) == text.size();
-  if (std::fclose(out) != 0 || !written) fail(temporary.string());
-  if (std::rename(temporary.c_str(), file.c_str()) != 0) fail(file.string());
-}
-
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps::perf

@@ -2,13 +2,12 @@
 // JSON that --json writes (doc/mrc-perf.md).
 #pragma once
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "parameters.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps::perf {
 
 void print_columns(Mode mode);
 // One line of the table; latencies are those named by `statistics`.
@@ -21,8 +20,4 @@ void print_side(const char* title, const nlohmann::json& side, bool every_ev);
 // "PASS ..." or "FAIL ..." in one line.
 void print_verdict(const nlohmann::json& report);
 
-// Replaces the file as a whole, or leaves it alone: a reader never sees half a report. Throws
-// PerfError.
-void write_json(const std::filesystem::path& file, const nlohmann::json& report);
-
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps::perf

@@ -7,14 +7,14 @@
 
 #include "bandwidth.h"
 #include "checks.h"
-#include "clock.h"
-#include "counters.h"
-#include "error.h"
+#include "common/clock.h"
+#include "common/counters.h"
+#include "common/error.h"
 #include "latency.h"
 #include "layout.h"
 #include "report.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps::perf {
 namespace {
 
 using nlohmann::json;
@@ -89,7 +89,7 @@ void Session::agree(const config::NodeConfig& config) {
   const json hello = rendezvous_.wait_for(
       "hello", [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); });
   if (hello.value("protocol", 0) != kProtocol)
-    throw PerfError("the two ends are different versions of mrc-perf");
+    throw AppError("the two ends are different versions of mrc-perf");
   if (client_)
     options_.test = parameters_from_json(to_json(options_.test));  // the same checks
   else
@@ -106,7 +106,14 @@ void Session::connect() {
   uint64_t box = 0;
   for (const uint64_t size : options_.test.sizes)
     box = std::max(box, make_layout(options_.test, size).bytes());
-  endpoint_.emplace(*engine_, options_.test, box, seed_);
+  const Parameters& test = options_.test;
+  endpoint_.emplace(*engine_,
+                    EndpointSetup{.qps = test.qps,
+                                  .depth = test.tx_depth,
+                                  .inline_bytes = test.inline_bytes,
+                                  .mpr = test.mpr,
+                                  .with_immediate = test.operation == Operation::kWriteImmediate},
+                    box, seed_);
   rendezvous_.send("address", endpoint_->address(options_.gid_index));
   const json peer = rendezvous_.wait_for("address", [this] { endpoint_->poll(); });
   endpoint_->connect(peer, {path_mtu_, options_.gid_index, options_.timeout, options_.retry});
@@ -177,4 +184,4 @@ void Session::part() {
   engine_.reset();
 }
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps::perf

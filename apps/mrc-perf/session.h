@@ -6,14 +6,14 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "endpoint.h"
-#include "engine.h"
+#include "common/endpoint.h"
+#include "common/engine.h"
 #include "faults.h"
 #include "options.h"
 #include "progress.h"
 #include "rendezvous.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps::perf {
 
 class Session {
  public:
@@ -45,4 +45,4 @@ class Session {
   nlohmann::json report_;
 };
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps::perf

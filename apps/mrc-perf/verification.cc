@@ -1,9 +1,9 @@
 #include "verification.h"
 
-#include "content.h"
-#include "error.h"
+#include "common/content.h"
+#include "common/error.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps::perf {
 
 void compare(Rendezvous& rendezvous, const Comparison& comparison,
              const std::function<void()>& drive) {
@@ -16,11 +16,11 @@ void compare(Rendezvous& rendezvous, const Comparison& comparison,
     const uint64_t found = checksum(comparison.destination);
     if (found != expected) {
       const auto where = comparison.explain();
-      throw PerfError("verification failed: " +
-                      where.value_or("memory written by an earlier pass has changed"));
+      throw AppError("verification failed: " +
+                     where.value_or("memory written by an earlier pass has changed"));
     }
   }
   rendezvous.barrier("verified", drive);
 }
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps::perf

@@ -9,7 +9,7 @@
 
 #include "rendezvous.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps::perf {
 
 struct Comparison {
   bool sent = false;      // this end wrote
@@ -19,9 +19,9 @@ struct Comparison {
   std::function<std::optional<std::string>()> explain;
 };
 
-// Throws PerfError if this end received something else than the peer sent. `drive` keeps the device
+// Throws AppError if this end received something else than the peer sent. `drive` keeps the device
 // going while the peer is waited for.
 void compare(Rendezvous& rendezvous, const Comparison& comparison,
              const std::function<void()>& drive);
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps::perf

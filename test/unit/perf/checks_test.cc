@@ -7,10 +7,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "mrc-perf/error.h"
-#include "mrc-perf/report.h"
+#include "common/error.h"
+#include "common/json_file.h"
 
-using namespace softmrc::perf;
+using namespace softmrc::apps;
+using namespace softmrc::apps::perf;
 using nlohmann::json;
 
 namespace {
@@ -58,5 +59,5 @@ TEST_CASE("the JSON file is replaced as a whole") {
   std::ifstream in(file);
   CHECK(json::parse(in) == json{{"status", "ok"}});
   std::filesystem::remove(file);
-  CHECK_THROWS_AS(write_json("/nonexistent/report.json", {}), PerfError);
+  CHECK_THROWS_AS(write_json("/nonexistent/report.json", {}), AppError);
 }

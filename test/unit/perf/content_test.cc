@@ -1,11 +1,14 @@
 // What --verify is worth: every kind of wrong byte is found, and where.
-#include "mrc-perf/content.h"
+#include "common/content.h"
 
 #include <catch2/catch.hpp>
 #include <set>
 #include <vector>
 
-using namespace softmrc::perf;
+#include "mrc-perf/layout.h"
+
+using namespace softmrc::apps;
+using namespace softmrc::apps::perf;
 
 namespace {
 

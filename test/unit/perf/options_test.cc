@@ -5,10 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "mrc-perf/error.h"
+#include "common/error.h"
 
 using namespace softmrc;
-using namespace softmrc::perf;
+using namespace softmrc::apps;
+using namespace softmrc::apps::perf;
 using namespace std::chrono_literals;
 
 namespace {
@@ -126,14 +127,14 @@ TEST_CASE("the server adopts what the client says and objects to a contradiction
 
   Parameters contradicting;
   contradicting.qps = 2;
-  CHECK_THROWS_AS(adopt(contradicting, {"qps"}, to_json(client)), PerfError);
+  CHECK_THROWS_AS(adopt(contradicting, {"qps"}, to_json(client)), AppError);
 }
 
 TEST_CASE("parameters from the wire are checked") {
   const auto refuses = [](auto change) {
     Parameters parameters;
     change(parameters);
-    CHECK_THROWS_AS(parameters_from_json(to_json(parameters)), PerfError);
+    CHECK_THROWS_AS(parameters_from_json(to_json(parameters)), AppError);
   };
   refuses([](Parameters& p) { p.sizes.clear(); });
   refuses([](Parameters& p) { p.sizes = {uint64_t{1} << 32}; });
@@ -148,7 +149,7 @@ TEST_CASE("parameters from the wire are checked") {
     p.mode = Mode::kLatency;
     p.sizes = {0};
   });
-  CHECK_THROWS_AS(parameters_from_json(nlohmann::json::object()), PerfError);
+  CHECK_THROWS_AS(parameters_from_json(nlohmann::json::object()), AppError);
 }
 
 TEST_CASE("how many messages") {

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "base/types.h"
-#include "file_descriptor.h"
+#include "common/file_descriptor.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps {
 
 class Channel {
  public:
@@ -64,4 +64,4 @@ class Listener {
 // Keeps trying until the server answers or `patience` is over.
 FileDescriptor connect_to(const std::string& host, uint16_t tcp_port, Duration patience);
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps

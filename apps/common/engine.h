@@ -12,11 +12,11 @@
 #include "mrc.h"
 #include "verbs/device.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps {
 
 class Engine {
  public:
-  // Throws PerfError.
+  // Throws AppError.
   Engine(const config::NodeConfig& config, const verbs::OpenOptions& options);
   ~Engine();
   Engine(const Engine&) = delete;
@@ -25,7 +25,7 @@ class Engine {
   mrc_context* mrc() const { return mrc_; }
   ibv_pd* pd() const { return pd_; }
   dataplane::Node& node() const;
-  ibv_gid gid(int index) const;  // throws PerfError: no such entry
+  ibv_gid gid(int index) const;  // throws AppError: no such entry
 
  private:
   void close();
@@ -57,4 +57,4 @@ class RegisteredMemory {
 // What a libmrc or verbs call left in errno, after `what`.
 [[noreturn]] void throw_errno(const std::string& what, int error);
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps

@@ -1,4 +1,4 @@
-#include "channel.h"
+#include "common/channel.h"
 
 #include <fcntl.h>
 #include <netdb.h>
@@ -12,10 +12,10 @@
 #include <memory>
 #include <thread>
 
-#include "clock.h"
-#include "error.h"
+#include "common/clock.h"
+#include "common/error.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps {
 namespace {
 
 using nlohmann::json;
@@ -28,7 +28,7 @@ constexpr const char* kAlive = "alive";
 constexpr const char* kFailure = "failure";
 
 [[noreturn]] void fail(const std::string& what) {
-  throw PerfError(what + ": " + std::strerror(errno));
+  throw AppError(what + ": " + std::strerror(errno));
 }
 
 void make_nonblocking(int fd) {
@@ -103,7 +103,7 @@ std::optional<Channel::Message> Channel::take() {
   const auto* bytes = reinterpret_cast<const uint8_t*>(incoming_.data());
   const size_t size = static_cast<size_t>(bytes[0]) << 24 | static_cast<size_t>(bytes[1]) << 16 |
                       static_cast<size_t>(bytes[2]) << 8 | static_cast<size_t>(bytes[3]);
-  if (size > kLargestMessage) throw PeerError("the peer is not an mrc-perf");
+  if (size > kLargestMessage) throw PeerError("the peer speaks another protocol");
   if (incoming_.size() < 4 + size) return std::nullopt;
   Message message;
   try {
@@ -112,7 +112,7 @@ std::optional<Channel::Message> Channel::take() {
     j.at("type").get_to(message.type);
     message.body = std::move(j.at("body"));
   } catch (const json::exception&) {
-    throw PeerError("the peer is not an mrc-perf");
+    throw PeerError("the peer speaks another protocol");
   }
   incoming_.erase(0, 4 + size);
   return message;
@@ -183,7 +183,7 @@ FileDescriptor connect_to(const std::string& host, uint16_t tcp_port, Duration p
   addrinfo* found = nullptr;
   const std::string port = std::to_string(tcp_port);
   if (const int error = getaddrinfo(host.c_str(), port.c_str(), &hints, &found); error != 0)
-    throw PerfError(host + ": " + gai_strerror(error));
+    throw AppError(host + ": " + gai_strerror(error));
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> addresses(found, freeaddrinfo);
 
   const Time end = clock_now() + patience;
@@ -203,4 +203,4 @@ FileDescriptor connect_to(const std::string& host, uint16_t tcp_port, Duration p
   }
 }
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps

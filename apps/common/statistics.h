@@ -6,7 +6,7 @@
 
 #include "base/types.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps {
 
 struct Statistics {
   size_t count = 0;
@@ -18,4 +18,4 @@ struct Statistics {
 Statistics half_statistics(std::vector<Duration> samples);
 nlohmann::json to_json(const Statistics& statistics);
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps

@@ -1,15 +1,15 @@
-#include "engine.h"
+#include "common/engine.h"
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
-#include "error.h"
+#include "common/error.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps {
 
 void throw_errno(const std::string& what, int error) {
-  throw PerfError(what + ": " + std::strerror(error));
+  throw AppError(what + ": " + std::strerror(error));
 }
 
 Engine::Engine(const config::NodeConfig& config, const verbs::OpenOptions& options) {
@@ -63,4 +63,4 @@ RegisteredMemory::~RegisteredMemory() {
   if (verbs::dereg_mr(mr_) != 0) static_cast<void>(memory_.release());
 }
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps

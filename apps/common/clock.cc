@@ -1,15 +1,15 @@
-#include "clock.h"
+#include "common/clock.h"
 
 #include <atomic>
 #include <csignal>
 #include <ctime>
 
-#include "error.h"
+#include "common/error.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps {
 namespace {
 
-std::atomic<bool> interrupted{false};
+std::atomic<bool> signalled{false};
 std::atomic<int64_t> first_signal{0};  // when, ns; 0: none yet
 static_assert(std::atomic<bool>::is_always_lock_free, "set in a signal handler");
 
@@ -22,7 +22,7 @@ void on_signal(int signal) {
   const int64_t at = now.tv_sec * 1'000'000'000 + now.tv_nsec;
   int64_t none = 0;
   if (first_signal.compare_exchange_strong(none, at)) {
-    interrupted.store(true, std::memory_order_relaxed);
+    signalled.store(true, std::memory_order_relaxed);
   } else if (at - first_signal.load() > kSameNs) {
     std::signal(signal, SIG_DFL);
     std::raise(signal);
@@ -39,8 +39,10 @@ void catch_interrupts() {
   sigaction(SIGTERM, &action, nullptr);
 }
 
+bool interrupted() { return signalled.load(std::memory_order_relaxed); }
+
 void check_interrupt() {
-  if (interrupted.load(std::memory_order_relaxed)) throw Interrupted();
+  if (interrupted()) throw Interrupted();
 }
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps

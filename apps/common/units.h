@@ -10,7 +10,7 @@
 
 #include "base/types.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps {
 
 std::optional<uint64_t> parse_bytes(std::string_view text);
 // "1,4096,64K", in the order given.
@@ -33,4 +33,4 @@ struct Split {
 };
 std::optional<Split> split(std::string_view text, char separator);
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps

@@ -4,18 +4,18 @@
 
 #include <stdexcept>
 
-namespace softmrc::perf {
+namespace softmrc::apps {
 
-struct PerfError : std::runtime_error {
+struct AppError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 // The other end failed, or is gone: telling it about our own end makes no sense.
-struct PeerError : PerfError {
-  using PerfError::PerfError;
+struct PeerError : AppError {
+  using AppError::AppError;
 };
 // Ctrl-C.
-struct Interrupted : PerfError {
-  Interrupted() : PerfError("interrupted") {}
+struct Interrupted : AppError {
+  Interrupted() : AppError("interrupted") {}
 };
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps

@@ -1,4 +1,4 @@
-#include "content.h"
+#include "common/content.h"
 
 #include <isa-l/crc64.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/random.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps {
 namespace {
 
 uint64_t message_seed(const Pass& pass, uint32_t qp, uint64_t slot) {
@@ -99,4 +99,4 @@ std::optional<std::string> find_difference(const Layout& layout, const Pass& pas
   return std::nullopt;
 }
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace softmrc::perf {
+namespace softmrc::apps {
 
 class FileDescriptor {
  public:
@@ -26,4 +26,4 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps

@@ -1,10 +1,10 @@
 // Statistics of latency samples against values worked out by hand.
-#include "mrc-perf/statistics.h"
+#include "common/statistics.h"
 
 #include <catch2/catch.hpp>
 
 using namespace softmrc;
-using namespace softmrc::perf;
+using namespace softmrc::apps;
 using namespace std::chrono_literals;
 
 TEST_CASE("statistics are of half of each sample, in microseconds") {

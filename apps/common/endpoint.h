@@ -10,10 +10,10 @@
 #include <span>
 #include <vector>
 
-#include "engine.h"
-#include "parameters.h"
+#include "common/engine.h"
+#include "common/retry_counts.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps {
 
 enum class Work : uint8_t { kWrite, kCredit, kReceive };
 
@@ -33,6 +33,14 @@ struct WorkId {
   }
 };
 
+struct EndpointSetup {
+  uint32_t qps = 1;
+  uint32_t depth = 128;       // writes outstanding per QP
+  uint32_t inline_bytes = 0;  // messages up to this size are copied when posted
+  uint32_t mpr = 0;           // units of 128 packets, both directions; 0: the node's own
+  bool with_immediate = false;
+};
+
 struct ConnectionAttributes {
   uint32_t path_mtu = 0;
   int gid_index = 0;
@@ -43,7 +51,7 @@ struct ConnectionAttributes {
 class Endpoint {
  public:
   // `box_bytes`: size of source and destination memory. First PSNs follow from `seed`.
-  Endpoint(const Engine& engine, const Parameters& parameters, uint64_t box_bytes, uint64_t seed);
+  Endpoint(const Engine& engine, const EndpointSetup& setup, uint64_t box_bytes, uint64_t seed);
   ~Endpoint();
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
@@ -64,9 +72,9 @@ class Endpoint {
     uint32_t length = 0;
     bool signaled = false;
   };
-  static constexpr size_t kChain = 16;
-  // Posts up to kChain writes at once; the immediate, where there is one, is the low half of the
-  // sequence. Returns how many were taken: fewer if the queue is full.
+  static constexpr size_t kLongestChain = 64;
+  // Posts up to kLongestChain writes at once; the immediate, where there is one, is the low half of
+  // the sequence. Returns how many were taken: fewer if the queue is full.
   size_t post_writes(uint32_t qp, std::span<const Write> writes);
 
   // Writes with immediate consume receives, and one that finds none is fatal to the QP (there is no
@@ -78,7 +86,7 @@ class Endpoint {
   void post_credit(uint32_t qp, uint64_t granted);
   uint64_t credit(uint32_t qp) const;
 
-  // Completions that have arrived; valid until the next call. Throws PerfError when one failed.
+  // Completions that have arrived; valid until the next call. Throws AppError when one failed.
   std::span<const ibv_wc> poll();
 
  private:
@@ -104,4 +112,4 @@ class Endpoint {
   uint32_t empty_polls_ = 0;
 };
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps

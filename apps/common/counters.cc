@@ -1,4 +1,4 @@
-#include "counters.h"
+#include "common/counters.h"
 
 #include <cstdio>
 #include <map>
@@ -8,7 +8,7 @@
 #include "dataplane/worker.h"
 #include "transport/qp.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps {
 namespace {
 
 using nlohmann::json;
@@ -60,6 +60,8 @@ void add_paths(const transport::Qp& qp, std::map<PathKey, PathTotals>& paths) {
     totals.came_back += counters.came_back;
   }
 }
+
+}  // namespace
 
 json collect_evs(dataplane::Node& node, const std::vector<uint32_t>& qpns) {
   std::map<PathKey, PathTotals> paths;
@@ -117,8 +119,6 @@ json collect_outcomes(const wire::OutcomeCounters& counters) {
   return outcomes;
 }
 
-}  // namespace
-
 json collect_counters(dataplane::Node& node, const std::vector<uint32_t>& qpns) {
   const transport::CoreCounters counters = node.counters();
   return {{"planes", collect_planes(node)},
@@ -127,4 +127,4 @@ json collect_counters(dataplane::Node& node, const std::vector<uint32_t>& qpns) 
           {"outcomes", collect_outcomes(counters.outcomes)}};
 }
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps

@@ -1,10 +1,10 @@
-#include "units.h"
+#include "common/units.h"
 
 #include <charconv>
 #include <cmath>
 #include <limits>
 
-namespace softmrc::perf {
+namespace softmrc::apps {
 namespace {
 
 // A number up to the first character that is none of it; the rest stays in `text`.
@@ -108,4 +108,4 @@ std::optional<Split> split(std::string_view text, char separator) {
   return Split{text.substr(0, at), text.substr(at + 1)};
 }
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps

@@ -1,11 +1,11 @@
-#include "statistics.h"
+#include "common/statistics.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "units.h"
+#include "common/units.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps {
 
 Statistics half_statistics(std::vector<Duration> samples) {
   Statistics s;
@@ -37,4 +37,4 @@ nlohmann::json to_json(const Statistics& s) {
           {"p99_us", s.p99},           {"p99_9_us", s.p99_9}};
 }
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps

@@ -9,9 +9,9 @@
 #include <span>
 #include <string>
 
-#include "layout.h"
+#include "common/layout.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps {
 
 inline constexpr uint8_t kGuardByte = 0xA5;
 
@@ -31,4 +31,4 @@ uint64_t checksum(std::span<const uint8_t> buffer);
 std::optional<std::string> find_difference(const Layout& layout, const Pass& pass,
                                            std::span<const uint8_t> buffer);
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps

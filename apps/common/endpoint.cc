@@ -1,4 +1,4 @@
-#include "endpoint.h"
+#include "common/endpoint.h"
 
 #include <arpa/inet.h>
 
@@ -11,9 +11,9 @@
 
 #include "base/address.h"
 #include "base/random.h"
-#include "error.h"
+#include "common/error.h"
 
-namespace softmrc::perf {
+namespace softmrc::apps {
 namespace {
 
 using nlohmann::json;
@@ -28,7 +28,7 @@ std::string gid_text(const ibv_gid& gid) { return to_string(IpAddress::at(gid.ra
 
 ibv_gid gid_from_text(const std::string& text) {
   const auto address = parse_ip(text);
-  if (!address) throw PerfError("the peer's GID is no address: " + text);
+  if (!address) throw AppError("the peer's GID is no address: " + text);
   ibv_gid gid{};
   std::memcpy(gid.raw, address->bytes.data(), sizeof gid.raw);
   return gid;
@@ -36,26 +36,27 @@ ibv_gid gid_from_text(const std::string& text) {
 
 }  // namespace
 
-Endpoint::Endpoint(const Engine& engine, const Parameters& p, uint64_t box_bytes, uint64_t seed)
+Endpoint::Endpoint(const Engine& engine, const EndpointSetup& setup, uint64_t box_bytes,
+                   uint64_t seed)
     : engine_(engine),
-      with_immediate_(p.operation == Operation::kWriteImmediate),
-      inline_bytes_(p.inline_bytes),
-      mpr_(p.mpr),
+      with_immediate_(setup.with_immediate),
+      inline_bytes_(setup.inline_bytes),
+      mpr_(setup.mpr),
       inbox_(engine, box_bytes),
       outbox_(engine, box_bytes),
-      credits_(engine, p.qps * sizeof(uint64_t)) {
+      credits_(engine, setup.qps * sizeof(uint64_t)) {
   constexpr uint32_t kCreditWrites = 1;
   const uint32_t receives = with_immediate_ ? kReceives : 0;
-  const uint32_t entries = p.qps * (p.tx_depth + kCreditWrites + receives);
+  const uint32_t entries = setup.qps * (setup.depth + kCreditWrites + receives);
   cq_ = mrc_create_cq(engine.mrc(), static_cast<int>(entries), nullptr, nullptr, 0);
   if (cq_ == nullptr) throw_errno("CQ of " + std::to_string(entries) + " entries", errno);
 
   Random random(seed);
-  for (uint32_t i = 0; i < p.qps; ++i) {
+  for (uint32_t i = 0; i < setup.qps; ++i) {
     mrc_qp_init_attr init{};
     init.send_cq = init.recv_cq = cq_;
     init.pd = engine.pd();
-    init.cap.max_send_wr = p.tx_depth + kCreditWrites;
+    init.cap.max_send_wr = setup.depth + kCreditWrites;
     init.cap.max_recv_wr = std::max(receives, 1u);
     init.cap.max_send_sge = init.cap.max_recv_sge = 1;
     init.cap.max_inline_data = std::max<uint32_t>(inline_bytes_, sizeof(uint64_t));
@@ -64,8 +65,9 @@ Endpoint::Endpoint(const Engine& engine, const Parameters& p, uint64_t box_bytes
     if (qp.handle == nullptr) {
       const int error = errno;
       release();
-      throw_errno("creating QP " + std::to_string(i + 1) + " (depth " + std::to_string(p.tx_depth) +
-                      ", inline " + std::to_string(init.cap.max_inline_data) + ")",
+      throw_errno("creating QP " + std::to_string(i + 1) + " (depth " +
+                      std::to_string(setup.depth) + ", inline " +
+                      std::to_string(init.cap.max_inline_data) + ")",
                   error);
     }
     mrc_get_qpn(qp.handle, &qp.qpn);
@@ -107,7 +109,7 @@ void Endpoint::connect(const json& peer, const ConnectionAttributes& attributes)
       peer.at("qps").at(i).at("psn").get_to(qps_[i].peer_first_psn);
     }
   } catch (const json::exception& error) {
-    throw PerfError(std::string("the peer's addresses are not understood: ") + error.what());
+    throw AppError(std::string("the peer's addresses are not understood: ") + error.what());
   }
 
   for (uint32_t i = 0; i < qps_.size(); ++i) {
@@ -181,9 +183,9 @@ std::vector<uint32_t> Endpoint::qpns() const {
 }
 
 size_t Endpoint::post_writes(uint32_t qp, std::span<const Write> writes) {
-  std::array<ibv_send_wr, kChain> requests;
-  std::array<ibv_sge, kChain> segments;
-  const size_t count = std::min(writes.size(), kChain);
+  std::array<ibv_send_wr, kLongestChain> requests;
+  std::array<ibv_sge, kLongestChain> segments;
+  const size_t count = std::min(writes.size(), kLongestChain);
   for (size_t i = 0; i < count; ++i) {
     const Write& write = writes[i];
     segments[i] = {outbox_.address() + write.offset, write.length, outbox_.lkey()};
@@ -243,7 +245,7 @@ std::span<const ibv_wc> Endpoint::poll() {
   // with threads of its own.
   constexpr uint32_t kPollsBeforeYield = 64;
   const int n = mrc_poll_cq(cq_, static_cast<int>(completions_.size()), completions_.data());
-  if (n < 0) throw PerfError("the completion queue has failed");
+  if (n < 0) throw AppError("the completion queue has failed");
   for (int i = 0; i < n; ++i) {
     const ibv_wc& wc = completions_[static_cast<size_t>(i)];
     if (wc.status == IBV_WC_SUCCESS) continue;
@@ -254,7 +256,7 @@ std::span<const ibv_wc> Endpoint::poll() {
                   id.work == Work::kReceive ? "receive" : "write",
                   static_cast<unsigned long long>(id.sequence), wc.qp_num,
                   ibv_wc_status_str(wc.status), wc.status, wc.vendor_err);
-    throw PerfError(text);
+    throw AppError(text);
   }
   if (n > 0)
     empty_polls_ = 0;
@@ -263,4 +265,4 @@ std::span<const ibv_wc> Endpoint::poll() {
   return {completions_.data(), static_cast<size_t>(n)};
 }
 
-}  // namespace softmrc::perf
+}  // namespace softmrc::apps

@@ -1,14 +1,14 @@
 // The control connection: framing, failures, silence.
-#include "mrc-perf/channel.h"
+#include "common/channel.h"
 
 #include <catch2/catch.hpp>
 #include <thread>
 
-#include "mrc-perf/clock.h"
-#include "mrc-perf/error.h"
+#include "common/clock.h"
+#include "common/error.h"
 
 using namespace softmrc;
-using namespace softmrc::perf;
+using namespace softmrc::apps;
 using namespace std::chrono_literals;
 
 namespace {
@@ -79,5 +79,5 @@ TEST_CASE("over TCP: the client may come first, and gives up when nobody listens
   }
   client.send("bye");
   late.join();
-  CHECK_THROWS_AS(connect_to("127.0.0.1", kPort, 100ms), PerfError);
+  CHECK_THROWS_AS(connect_to("127.0.0.1", kPort, 100ms), AppError);
 }

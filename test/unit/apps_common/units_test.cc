@@ -1,10 +1,10 @@
 // Numbers with units: what is taken, and what is refused.
-#include "mrc-perf/units.h"
+#include "common/units.h"
 
 #include <catch2/catch.hpp>
 
 using namespace softmrc;
-using namespace softmrc::perf;
+using namespace softmrc::apps;
 using namespace std::chrono_literals;
 
 TEST_CASE("sizes are powers of 1024") {
