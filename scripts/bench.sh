@@ -7,5 +7,6 @@ set -euo pipefail
 cd "$root"
 need_packages build bench
 configure build
-ninja -C build -j "$jobs" apps/mrc-perf test/bench/stages test/bench/crc_copy
+ninja -C build -j "$jobs" apps/mrc-perf apps/mrc-run drivers/verbs/libmrc-verbs.so \
+  test/bench/{stages,crc_copy,write_cost,idle_qps,memif_ping}
 exec python3 test/bench/bench.py build doc/benchmarks.md build/bench.json "$@"

@@ -24,6 +24,7 @@ Srv6Plan::Srv6Plan(const config::Srv6TemplateConfig& config,
     slots_.push_back({role, i >= capacity,
                       static_cast<uint8_t>(block_bytes(config.format) + 2 * (i % capacity)),
                       config.uplink_mask[i]});
+    if (config.uplink_mask[i] != 0 || role == Role::kDownlink) completed_.push_back(slots_.back());
   }
   for (size_t plane = 0; plane < planes.size(); ++plane) {
     std::vector<uint16_t> usids = config.usids;
@@ -59,10 +60,9 @@ Srv6Plan::Containers Srv6Plan::containers(const Entry& entry, uint16_t downlink_
   // [D] The EV universe is as wide as the widest template; under a template with a single path
   // (destination on our own T0) all of a plane's EVs name that one.
   const uint32_t uplink = entry.number < uplinks_ ? entry.number : entry.number % uplinks_;
-  for (const Slot& slot : slots_) {
+  for (const Slot& slot : completed_) {
     uint16_t bits = deposit_bits(uplink, slot.uplink_mask);
     if (slot.role == Role::kDownlink) bits |= downlink_usid;
-    if (bits == 0) continue;
     uint8_t* usid = result[slot.in_srh ? 1 : 0].bytes.data() + slot.offset;
     store_be16(usid, static_cast<uint16_t>(load_be16(usid) | bits));
   }

@@ -53,6 +53,7 @@ class Srv6Plan {
   bool has_srh_;
   bool takes_downlink_;
   std::vector<Slot> slots_;             // every uSID of the path, in order
+  std::vector<Slot> completed_;         // those that a packet completes
   std::vector<PlaneAddresses> planes_;  // [port - 1]
 };
 

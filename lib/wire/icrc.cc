@@ -52,13 +52,34 @@ uint32_t crc32(uint32_t seed, const uint8_t* data, size_t size) {
   return crc;
 }
 
-void Icrc::update(const uint8_t* data, size_t size) { state_ = crc32(state_, data, size); }
+void Icrc::digest_gathered() {
+  state_ = crc32(state_, gathered_.data(), gathered_size_);
+  gathered_size_ = 0;
+}
+
+uint32_t Icrc::value() {
+  if (gathered_size_ > 0) digest_gathered();
+  return state_;
+}
+
+void Icrc::update(const uint8_t* data, size_t size) {
+  if (size <= gathered_.size() - gathered_size_) {
+    std::memcpy(gathered_.data() + gathered_size_, data, size);
+    gathered_size_ += static_cast<uint32_t>(size);
+    return;
+  }
+  if (gathered_size_ > 0) digest_gathered();
+  state_ = crc32(state_, data, size);
+}
 
 void Icrc::update_masked(const uint8_t* ip, size_t size, bool v4) {
-  // A packet without payload goes through in one call.
-  uint8_t copy[kIpv6Size + kUdpSize + kBthSize + kMaxExtensionSize];
-  const size_t head = std::min(size, sizeof copy);
+  constexpr size_t kMasked = kIpv6Size + kUdpSize + kBthSize + kMaxExtensionSize;
+  static_assert(kMasked <= sizeof gathered_);
+  if (gathered_.size() - gathered_size_ < kMasked) digest_gathered();
+  uint8_t* const copy = gathered_.data() + gathered_size_;
+  const size_t head = std::min(size, kMasked);
   std::memcpy(copy, ip, head);
+  gathered_size_ += static_cast<uint32_t>(head);
 
   uint8_t* udp = copy + (v4 ? kIpv4Size : kIpv6Size);
   if (v4) {
@@ -69,7 +90,6 @@ void Icrc::update_masked(const uint8_t* ip, size_t size, bool v4) {
   udp[kUdpChecksumOffset] = udp[kUdpChecksumOffset + 1] = kOnes;
   udp[kUdpSize + kBthVariantOffset] = kOnes;
 
-  update(copy, head);
   if (size > head) update(ip + head, size - head);
 }
 

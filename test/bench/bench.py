@@ -12,20 +12,21 @@ import argparse
 import json
 import os
 import platform
-import re
 import shutil
-import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
+import yardsticks
+
 PATH_MTU = 4096
 # Ethernet, outer IPv6, IPv6, UDP, BTH, METH, TSETH, RETH, ICRC.
 HEADERS = 14 + 40 + 40 + 8 + 12 + 4 + 4 + 16 + 4
 FULL_FRAME = PATH_MTU + HEADERS
 SMALL_FRAME = 64 + HEADERS
+TINY_FRAME = 4 + HEADERS  # two bytes and their padding
 
 
 class Bench:
@@ -53,6 +54,19 @@ class Bench:
     def config(self, name):
         return os.path.join(self.root, "config", name)
 
+    def nscc(self, name, folder):
+        """A node file with NSCC in the place of the fixed window."""
+        with open(self.config(name), encoding="utf-8") as file:
+            text = file.read().replace("transport:\n", "transport:\n  congestion_control: nscc\n", 1)
+        path = os.path.join(folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def next_port(self):
+        self.port += 1
+        return self.port
+
     def program(self, name):
         return os.path.join(self.build, name)
 
@@ -63,8 +77,8 @@ class Bench:
             result = os.path.join(folder, "r.json")
             subprocess.run(
                 [self.program("apps/mrc-perf"), "loopback", "--quiet", "--json", result,
-                 "--config", self.config("loopback-a.yaml"),
-                 "--peer-config", self.config("loopback-b.yaml"), *options],
+                 "--config", self.config("loopback-nscc-a.yaml"),
+                 "--peer-config", self.config("loopback-nscc-b.yaml"), *options],
                 check=True, stdout=subprocess.DEVNULL, timeout=120)
             with open(result, encoding="utf-8") as file:
                 return json.load(file)["results"][0]
@@ -72,70 +86,46 @@ class Bench:
     def perf_memif(self, *options):
         """Two processes over four memif planes."""
         with tempfile.TemporaryDirectory() as folder:
-            self.port += 1
+            port = str(self.next_port())
             result = os.path.join(folder, "r.json")
             environment = dict(os.environ, TMPDIR=folder)
             common = [self.program("apps/mrc-perf")]
             server = subprocess.Popen(
-                common + ["server", "--quiet", "--config", self.config("memif-a.yaml"),
-                          "--tcp-port", str(self.port)],
+                common + ["server", "--quiet", "--config", self.nscc("memif-a.yaml", folder),
+                          "--tcp-port", port],
                 env=environment, stdout=subprocess.DEVNULL)
             try:
                 subprocess.run(
-                    common + ["client", "--quiet", "--config", self.config("memif-b.yaml"),
-                              "--tcp-port", str(self.port), "--json", result, *options],
+                    common + ["client", "--quiet", "--config", self.nscc("memif-b.yaml", folder),
+                              "--tcp-port", port, "--json", result, *options],
                     env=environment, check=True, stdout=subprocess.DEVNULL, timeout=120)
                 server.wait(timeout=30)
             finally:
-                stop(server)
+                yardsticks.stop(server)
             with open(result, encoding="utf-8") as file:
                 return json.load(file)["results"][0]
 
-    # ---- yardsticks ----
-
-    def crc_copy(self):
-        output = subprocess.run([self.program("test/bench/crc_copy"), str(PATH_MTU), "3"],
-                                check=True, capture_output=True, text=True, timeout=120).stdout
-        return json.loads(output)
-
-    def testpmd(self, frame):
-        """Million frames per second from testpmd txonly to testpmd rxonly over one memif port."""
-        # Now and then its two ends do not come together; that is no measurement.
-        for _ in range(3):
-            rates, output = self.testpmd_once(frame)
-            if rates:
-                return statistics.median(rates) / 1e6
-            print("  testpmd received nothing; again", flush=True)
-        raise RuntimeError("testpmd received nothing, three times:\n" + output[-2000:])
-
-    def testpmd_once(self, frame):
+    def write_lat(self, size):
+        """Median of stock ib_write_lat under mrc-run, over four memif planes."""
         with tempfile.TemporaryDirectory() as folder:
-            socket = os.path.join(folder, "memif.sock")
-            common = ["--no-huge", "--no-shconf", "-m", "1024", "--no-pci",
-                      "--single-file-segments"]
-            ports = f"id=0,socket={socket},socket-abstract=no,rsize=10,bsize=4608"
-            tail = ["--total-num-mbufs=16384", "--mbuf-size=4736", "--stats-period=1",
-                    "--no-lsc-interrupt"]
-            receiver = subprocess.Popen(
-                ["dpdk-testpmd", "--lcores", "0@0,1@0", *common,
-                 "--vdev", f"net_memif0,role=server,{ports}", "--", *tail,
-                 "--forward-mode=rxonly"],
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                text=True)
-            time.sleep(1.5)
-            sender = subprocess.Popen(
-                ["dpdk-testpmd", "--lcores", "0@1,1@1", *common,
-                 "--vdev", f"net_memif0,role=client,{ports}", "--", *tail,
-                 "--forward-mode=txonly", f"--txpkts={frame}"],
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            time.sleep(self.seconds + 3)
-            # The sender first: a memif peer that dies under traffic can take the survivor along.
-            stop(sender)
-            time.sleep(0.5)
-            receiver.send_signal(signal.SIGINT)
-            output, _ = receiver.communicate(timeout=20)
-        rates = [int(rate) for rate in re.findall(r"Rx-pps:\s+(\d+)", output)]
-        return [rate for rate in rates if rate > 0], output
+            environment = dict(os.environ, TMPDIR=folder)
+            test = ["ib_write_lat", "-s", str(size), "-n", "20000", "-p", str(self.next_port())]
+
+            def under_mrc_run(config):
+                return [self.program("apps/mrc-run"), "--config", self.nscc(config, folder), "--"]
+
+            server = subprocess.Popen(under_mrc_run("memif-a.yaml") + test, env=environment,
+                                      stdout=subprocess.DEVNULL)
+            try:
+                time.sleep(1)
+                output = subprocess.run(
+                    under_mrc_run("memif-b.yaml") + test + ["127.0.0.1"], env=environment,
+                    check=True, capture_output=True, text=True, timeout=120).stdout
+                server.wait(timeout=30)
+            finally:
+                yardsticks.stop(server)
+        row = [line.split() for line in output.splitlines() if line.split()[:2] == [str(size), "20000"]]
+        return float(row[0][4])
 
     # ---- the whole ----
 
@@ -143,7 +133,7 @@ class Bench:
         seconds = str(self.seconds)
         for number in range(self.rounds):
             print(f"round {number + 1} of {self.rounds}", flush=True)
-            copy = self.crc_copy()
+            copy = yardsticks.crc_copy(self.program("test/bench/crc_copy"), PATH_MTU)
             self.note("CRC + memcpy, 1 MiB, GB/s", copy["1 MiB"])
             self.note("CRC + memcpy, 256 MiB, GB/s", copy["256 MiB"])
             for region in ("1M", "256M"):
@@ -157,17 +147,40 @@ class Bench:
                                         "--warmup", "1000")
             self.note("net_ring, 2 B write, us", result["half_post_to_completion"]["t_typical_us"])
 
-            self.note("testpmd, full frames, Gb/s", self.testpmd(FULL_FRAME) * PATH_MTU * 8 / 1e3)
-            result = self.perf_memif("--size", "64K", "--seconds", seconds)
-            self.note("net_memif, 64 KiB writes, Gb/s", result["bw_average_gbps"])
-            self.note("testpmd, small frames, M/s", self.testpmd(SMALL_FRAME))
+            self.note("testpmd, full frames, Gb/s",
+                      yardsticks.testpmd(FULL_FRAME, self.seconds) * PATH_MTU * 8 / 1e3)
+            for size in ("64K", "1M"):
+                result = self.perf_memif("--size", size, "--seconds", seconds)
+                self.note(f"net_memif, {size[:-1]} {size[-1]}iB writes, Gb/s",
+                          result["bw_average_gbps"])
+            self.note("testpmd, small frames, M/s", yardsticks.testpmd(SMALL_FRAME, self.seconds))
             result = self.perf_memif("--size", "64", "--seconds", seconds)
             self.note("net_memif, 64 B writes, M/s", result["msg_rate_mpps"])
+
+            self.note("memif round trip, halved, us",
+                      yardsticks.memif_ping(self.program("test/bench/memif_ping"), TINY_FRAME))
             result = self.perf_memif("--mode", "lat", "--size", "2", "--iterations", "20000",
                                      "--warmup", "1000")
             half = result["half_post_to_completion"]
             self.note("net_memif, 2 B write, us", half["t_typical_us"])
             self.note("net_memif, 2 B write, p99.9, us", half["p99_9_us"])
+            self.note("mrc-perf, 2 B round trip halved, us",
+                      result["half_round_trip"]["t_typical_us"])
+            self.note("ib_write_lat, 2 B, us", self.write_lat(2))
+
+            for size, text in ((65536, "64 KiB"), (1 << 20, "1 MiB")):
+                self.note(f"UCX puts over TCP, {text}, Gb/s",
+                          yardsticks.ucx_bandwidth(size, self.next_port()))
+            self.note("UCX put over TCP, 8 B, us", yardsticks.ucx_latency(8, self.next_port()))
+            stream = yardsticks.iperf3(self.seconds, self.next_port())
+            if stream:
+                self.note("iperf3 over veth, Gb/s", stream)
+        self.note("instructions per 64 B write",
+                  yardsticks.instructions(self.program("test/bench/write_cost"), self.root))
+        self.note("bytes per idle QP", float(subprocess.run(
+            [self.program("test/bench/idle_qps"), self.config("loopback-nscc-a.yaml"),
+             self.config("loopback-nscc-b.yaml"), "2000"],
+            check=True, capture_output=True, text=True, timeout=120).stdout))
         output = subprocess.run(
             [self.program("test/bench/stages"), self.config("loopback-a.yaml"),
              self.config("loopback-b.yaml")],
@@ -175,23 +188,40 @@ class Bench:
         self.stages = json.loads(output)
 
     def results(self):
-        """name, measured, unit, reference measured beside it (None: an absolute figure)."""
+        """name, measured, unit, reference measured beside it (None: an absolute figure), and the
+        bar: the least ratio, or ("at most", the largest ratio or value)."""
         rows = [
             ("ring_hot_vs_crc_memcpy", "net_ring, 1 MiB writes, 1 MiB, GB/s", "GB/s",
-             "CRC + memcpy, 1 MiB, GB/s"),
+             "CRC + memcpy, 1 MiB, GB/s", 0.60),
             ("ring_cold_vs_crc_memcpy", "net_ring, 1 MiB writes, 256 MiB, GB/s", "GB/s",
-             "CRC + memcpy, 256 MiB, GB/s"),
+             "CRC + memcpy, 256 MiB, GB/s", 0.85),
             ("memif_64k_vs_testpmd", "net_memif, 64 KiB writes, Gb/s", "Gb/s",
-             "testpmd, full frames, Gb/s"),
+             "testpmd, full frames, Gb/s", 0.45),
             ("memif_64b_vs_testpmd", "net_memif, 64 B writes, M/s", "M/s",
-             "testpmd, small frames, M/s"),
-            ("ring_64b_rate", "net_ring, 64 B writes, M/s", "M/s", None),
-            ("ring_2b_latency", "net_ring, 2 B write, us", "us", None),
-            ("memif_2b_latency", "net_memif, 2 B write, us", "us", None),
-            ("memif_2b_latency_p99_9", "net_memif, 2 B write, p99.9, us", "us", None),
+             "testpmd, small frames, M/s", 0.50),
+            ("bandwidth_vs_ucx", "net_memif, 64 KiB writes, Gb/s", "Gb/s",
+             "UCX puts over TCP, 64 KiB, Gb/s", 1.5),
+            ("bandwidth_1m_vs_ucx", "net_memif, 1 MiB writes, Gb/s", "Gb/s",
+             "UCX puts over TCP, 1 MiB, Gb/s", 1.5),
+            ("bandwidth_vs_iperf3", "net_memif, 64 KiB writes, Gb/s", "Gb/s",
+             "iperf3 over veth, Gb/s", 1.5),
+            ("latency_vs_raw_memif", "net_memif, 2 B write, us", "us",
+             "memif round trip, halved, us", ("at most", 1.6)),
+            ("latency_vs_ucx", "mrc-perf, 2 B round trip halved, us", "us",
+             "UCX put over TCP, 8 B, us", ("at most", 0.125)),
+            ("ib_write_lat_vs_mrc_perf", "ib_write_lat, 2 B, us", "us",
+             "mrc-perf, 2 B round trip halved, us", ("at most", 3)),
+            ("ring_64b_rate", "net_ring, 64 B writes, M/s", "M/s", None, 5),
+            ("instructions_per_64b_write", "instructions per 64 B write", "", None,
+             ("at most", 700)),
+            ("bytes_per_idle_qp", "bytes per idle QP", "", None, ("at most", 4096)),
+            ("ring_2b_latency", "net_ring, 2 B write, us", "us", None, None),
+            ("memif_2b_latency_p99_9", "net_memif, 2 B write, p99.9, us", "us", None, None),
         ]
         out = []
-        for name, measured, unit, reference in rows:
+        for name, measured, unit, reference, bar in rows:
+            if reference and reference not in self.samples:
+                continue  # cannot be measured here, and has said so
             entry = {"name": name, "value": self.median(measured), "unit": unit,
                      "noise_percent": self.spread(measured), "what": measured}
             if reference:
@@ -199,19 +229,14 @@ class Bench:
                 entry["reference_what"] = reference
                 entry["reference_noise_percent"] = self.spread(reference)
                 entry["ratio"] = entry["value"] / entry["reference"]
+            if bar:
+                at_most = isinstance(bar, tuple)
+                entry["bar"] = bar[1] if at_most else bar
+                judged = entry.get("ratio", entry["value"])
+                entry["met"] = judged <= entry["bar"] if at_most else judged >= entry["bar"]
+                entry["bar_text"] = f"at {'most' if at_most else 'least'} {entry['bar']}"
             out.append(entry)
         return out
-
-
-def stop(process):
-    """Ends a process that this script started."""
-    if process.poll() is None:
-        process.send_signal(signal.SIGINT)
-        try:
-            process.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
 
 
 def machine():
@@ -227,6 +252,10 @@ def machine():
             f"vectorised CRC: {'VPCLMULQDQ' if flags else 'narrower'}")
 
 
+def verdict(row):
+    return f"{row['bar_text']}: {'met' if row['met'] else '**missed**'}" if "bar" in row else ""
+
+
 def report(bench, results):
     lines = [
         "# Benchmarks", "",
@@ -235,26 +264,27 @@ def report(bench, results):
         "absolute figures drift by tens of percent within the hour, ratios from one run much less.",
         "", f"Machine: {machine()}. Medians of {bench.rounds} rounds of {bench.seconds} s;",
         "noise is half the range of the rounds over their median.", "",
-        f"Path MTU {PATH_MTU}, four planes, SRv6, ICRC made and checked, a fixed congestion window.",
+        f"Path MTU {PATH_MTU}, four planes, SRv6, ICRC made and checked, NSCC.",
         f"Frames are {FULL_FRAME} bytes with a full payload and {SMALL_FRAME} with 64 bytes; testpmd",
         "sends frames of the same size over one memif port, which it never reads or writes.",
         "`CRC + memcpy` is one core that takes the vectorised CRC of each 4 KiB and copies it",
-        "(`test/bench/crc_copy.cc`). In the net_ring runs one thread does everything at both ends.",
+        "(`test/bench/crc_copy.cc`). In the net_ring runs both ends are threads of one process.",
+        "UCX and iperf3 as their users would at best: one end per core, UCX with segments of 256 KiB.",
         "", "## Side by side", "",
-        "| what | measured | noise | beside it | measured | noise | ratio |",
-        "|---|---|---|---|---|---|---|"]
+        "| what | measured | noise | beside it | measured | noise | ratio | bar |",
+        "|---|---|---|---|---|---|---|---|"]
     for row in results:
         if "ratio" in row:
             lines.append(
                 f"| {row['what'].rsplit(', ', 1)[0]} | {row['value']:.2f} {row['unit']} | "
                 f"{row['noise_percent']:.0f} % | {row['reference_what'].rsplit(', ', 1)[0]} | "
                 f"{row['reference']:.2f} {row['unit']} | "
-                f"{row['reference_noise_percent']:.0f} % | **{row['ratio']:.2f}** |")
-    lines += ["", "## Absolute", "", "| what | measured | noise |", "|---|---|---|"]
+                f"{row['reference_noise_percent']:.0f} % | **{row['ratio']:.2f}** | {verdict(row)} |")
+    lines += ["", "## Absolute", "", "| what | measured | noise | bar |", "|---|---|---|---|"]
     for row in results:
         if "ratio" not in row:
             lines.append(f"| {row['what'].rsplit(', ', 1)[0]} | {row['value']:.2f} {row['unit']} | "
-                         f"{row['noise_percent']:.0f} % |")
+                         f"{row['noise_percent']:.0f} % | {verdict(row)} |")
     lines += ["", "Latency is half of the time from posting a write to its completion.", "",
               "## Nanoseconds per packet, by stage", "",
               "Each stage alone, over batches of 32 packets whose data stay in cache",
@@ -278,8 +308,11 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=2)
     options = parser.parse_args()
-    if not shutil.which("dpdk-testpmd"):
-        sys.exit("bench.py: dpdk-testpmd is not installed (package dpdk-dev)")
+    for tool in ("dpdk-testpmd", "ucx_perftest", "iperf3", "ib_write_lat", "valgrind"):
+        if not shutil.which(tool):
+            sys.exit(f"bench.py: {tool} is not installed (scripts/packages.txt)")
+    if os.geteuid() != 0:
+        print("iperf3 over veth needs root: left out")
     bench = Bench(options.build, options.rounds, options.seconds)
     bench.run()
     results = bench.results()
