@@ -56,17 +56,12 @@ void OwnerLock::lock_urgently() {
 // What a thread is while it holds the worker's lock.
 class Worker::Driving {
  public:
-  explicit Driving(Worker& worker) : worker_(worker), lcore_(worker.lcore_) {}
-  ~Driving() {
-    worker_.deadline_.store(worker_.engine_->next_deadline().time_since_epoch().count(),
-                            std::memory_order_relaxed);
-  }
+  explicit Driving(const Worker& worker) : lcore_(worker.lcore_) {}
   Driving(const Driving&) = delete;
   Driving& operator=(const Driving&) = delete;
-  void loop_done() { reader_.quiescent(); }
+  void between_loops() { reader_.quiescent(); }
 
  private:
-  Worker& worker_;
   LcoreIdentity lcore_;
   rcu::ReadSection reader_;
 };
@@ -75,8 +70,7 @@ Worker::Worker(std::unique_ptr<Engine> engine, bool inline_progress)
     : engine_(std::move(engine)),
       inline_(inline_progress),
       lcore_(LCORE_ID_ANY),
-      wake_fd_(make_eventfd()),
-      deadline_(kNever.time_since_epoch().count()) {}
+      wake_fd_(make_eventfd()) {}
 
 Worker::~Worker() { close(wake_fd_); }
 
@@ -105,16 +99,26 @@ void Worker::sleep(Time now, Time until) {
   sleeping_.store(false, std::memory_order_relaxed);
 }
 
-bool Worker::run_held(unsigned loops) {
+bool Worker::run_held(unsigned loops, Time* last) {
   assert(lock_.held());
   Driving driving(*this);
   bool any = false, work = true;
   for (unsigned loop = 0; loop < loops && work && !(loop > 0 && lock_.wanted()); ++loop) {
-    work = engine_->run_once(clock_now(), doorbells_);
+    if (loop > 0) driving.between_loops();
+    const Time now = clock_now();
+    work = engine_->run_once(now, doorbells_);
     any |= work;
-    driving.loop_done();
+    if (last != nullptr) *last = now;
   }
   return any;
+}
+
+Time Worker::deadline() {
+  if (!lock_.try_lock()) return Time::min();
+  const Time next = engine_->next_deadline();
+  lock_.unlock();
+  // One that rang meanwhile found the lock taken.
+  return doorbells_.empty() ? next : Time::min();
 }
 
 bool Worker::drive(unsigned loops) {
@@ -130,8 +134,9 @@ bool Worker::progress() {
   // A doorbell that rang while another thread was about to let go must not be left unanswered.
   do {
     if (!lock_.try_lock()) break;
-    work |= run_held(1);
-    last_progress_.store(clock_now().time_since_epoch().count(), std::memory_order_relaxed);
+    Time now;
+    work |= run_held(1, &now);
+    last_progress_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
     lock_.unlock();
   } while (!doorbells_.empty());
   return work;

@@ -63,7 +63,9 @@ class Worker {
   // Sleeps until `until`, a doorbell (unless inline: its ringer drives) or wake().
   void sleep(Time now, Time until);
   void wake();
-  Time deadline() const { return Time(Duration(deadline_.load(std::memory_order_relaxed))); }
+  // When time alone must wake it; a time that has passed if it is being driven just now. Asked for
+  // by the one who sleeps, so that those who drive need not work it out each time.
+  Time deadline();
   Time last_progress() const {
     return Time(Duration(last_progress_.load(std::memory_order_relaxed)));
   }
@@ -76,7 +78,7 @@ class Worker {
 
  private:
   class Driving;
-  bool run_held(unsigned loops);
+  bool run_held(unsigned loops, Time* last = nullptr);  // `last`: when the last loop began
 
   const std::unique_ptr<Engine> engine_;
   const bool inline_;
@@ -84,7 +86,6 @@ class Worker {
   const int wake_fd_;
   Doorbells doorbells_;
   alignas(64) OwnerLock lock_;
-  std::atomic<int64_t> deadline_;
   std::atomic<int64_t> last_progress_{0};  // by an application thread
   std::atomic<uint64_t> background_rounds_{0};
   alignas(64) std::atomic<bool> sleeping_{false};
