@@ -1,3 +1,4 @@
+// When a poll lingers, and when it has done so too often (lib/verbs/linger.h).
 #include "verbs/linger.h"
 
 #include <catch2/catch.hpp>
