@@ -75,6 +75,8 @@ class Flow {
   void begin(const Run& run);
   void stop() { stop_wanted_ = true; }
   bool sending() const { return state_ != State::kIdle; }  // asked, running or ending
+  // Nothing of the run is under way any more; only its end is being agreed on.
+  bool drained() const { return state_ == State::kIdle || state_ == State::kEnding; }
   bool running() const { return state_ == State::kRunning; }
   RunResult result() const;  // of the run that ended last
 

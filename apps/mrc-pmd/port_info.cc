@@ -131,7 +131,7 @@ std::string port_xstats(const Host& host, uint32_t port) {
   std::vector<rte_eth_xstat> values(count);
   rte_eth_xstats_get_names(id, names.data(), count);
   const int read = rte_eth_xstats_get(id, values.data(), count);
-  std::string text = format("\n  ###### NIC extended statistics for port %-2u\n", port);
+  std::string text = format("\n  ###### NIC extended statistics for port %u\n", port);
   for (int i = 0; i < read && i < static_cast<int>(count); ++i) {
     const rte_eth_xstat& value = values[static_cast<size_t>(i)];
     if (value.value != 0)

@@ -1,7 +1,6 @@
 #include "runner.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "common/clock.h"
 #include "common/statistics.h"
@@ -24,7 +23,7 @@ bool Runner::start(const Traffic& traffic) {
   if (senders().empty()) return false;
   place_ = 0;
   stop_wanted_ = false;
-  std::fputs(result_columns(traffic_.mode).c_str(), stdout);
+  say_(result_columns(traffic_.mode));
   begin_run();
   return true;
 }
@@ -59,12 +58,16 @@ void Runner::advance(Time now) {
     case Phase::kSending: {
       const bool over = traffic_.duration > Duration::zero() && now - began_ >= traffic_.duration;
       if (!over && !stop_wanted_) return;
-      stopped_ = now;
-      read_ports(at_stop_);
       for (Connection* connection : list) connection->flow.stop();
-      phase_ = Phase::kEnding;
+      phase_ = Phase::kDraining;
       return;
     }
+    case Phase::kDraining:
+      if (!all([](Connection* connection) { return connection->flow.drained(); })) return;
+      ended_ = now;
+      read_ports(at_end_);
+      phase_ = Phase::kEnding;
+      return;
     case Phase::kEnding:
       if (!all([](Connection* connection) { return !connection->flow.sending(); })) return;
       finish_run();
@@ -86,19 +89,17 @@ json Runner::port_results() const {
   for (size_t host = 0; host < at_begin_.size(); ++host) {
     for (size_t i = 0; i < at_begin_[host].size(); ++i) {
       const PortStatistics& port = ends_.hosts()[host]->port(static_cast<uint32_t>(i + 1));
-      const PortCounters counted = at_stop_[host][i] - at_begin_[host][i];
-      json rates = port_rates_json(counted, stopped_ - began_, port.line_rate_mbps());
+      const PortCounters counted = at_end_[host][i] - at_begin_[host][i];
+      json rates = port_rates_json(counted, ended_ - began_, port.line_rate_mbps());
       rates["device"] = ends_.hosts()[host]->name();
       rates["port"] = i + 1;
-      rates["warnings"] = line_rate_warnings(counted, stopped_ - began_, port.line_rate_mbps());
+      rates["warnings"] = line_rate_warnings(counted, ended_ - began_, port.line_rate_mbps());
       ports.push_back(std::move(rates));
     }
   }
   return ports;
 }
 
-// Ports are read from begin to stop; messages count until the last has completed, and so does the
-// time they are divided by.
 void Runner::finish_run() {
   uint64_t messages = 0, bytes = 0;
   Time first = kNever, last = kLongAgo;
@@ -132,7 +133,7 @@ void Runner::finish_run() {
   }
   if (traffic_.mode == Mode::kPingPong)
     result["half_round_trip"] = to_json(half_statistics(std::move(round_trips)));
-  std::fputs(result_row(result).c_str(), stdout);
+  say_(result_row(result));
   results_.push_back(std::move(result));
 }
 

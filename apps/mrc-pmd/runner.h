@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "ends.h"
@@ -13,7 +15,9 @@ namespace softmrc::apps::pmd {
 
 class Runner {
  public:
-  Runner(Ends& ends, bool verify) : ends_(ends), verify_(verify) {}
+  using Say = std::function<void(const std::string&)>;
+  // `say` shows results as they come.
+  Runner(Ends& ends, bool verify, Say say) : ends_(ends), verify_(verify), say_(std::move(say)) {}
 
   // Begins with the first size. False: no connection of this end sends in that mode.
   bool start(const Traffic& traffic);
@@ -21,14 +25,14 @@ class Runner {
   void advance(Time now);
   bool active() const { return phase_ != Phase::kIdle; }
   // Neither idle nor sending: a moment's matter.
-  bool changing() const { return phase_ == Phase::kBeginning || phase_ == Phase::kEnding; }
+  bool changing() const { return phase_ != Phase::kIdle && phase_ != Phase::kSending; }
   // Bursts of runs that are under way, too.
   void set_burst(uint32_t burst);
 
   const nlohmann::json& results() const { return results_; }
 
  private:
-  enum class Phase { kIdle, kBeginning, kSending, kEnding };
+  enum class Phase { kIdle, kBeginning, kSending, kDraining, kEnding };
 
   void begin_run();
   void read_ports(std::vector<std::vector<PortCounters>>& readings) const;
@@ -38,13 +42,14 @@ class Runner {
 
   Ends& ends_;
   const bool verify_;
+  const Say say_;
   Traffic traffic_;
   size_t place_ = 0;  // in traffic_.sizes
   uint64_t number_ = 0;
   Phase phase_ = Phase::kIdle;
   bool stop_wanted_ = false;
-  Time began_{}, stopped_{};
-  std::vector<std::vector<PortCounters>> at_begin_, at_stop_;  // [host][port - 1]
+  Time began_{}, ended_{};
+  std::vector<std::vector<PortCounters>> at_begin_, at_end_;  // [host][port - 1]
   nlohmann::json results_ = nlohmann::json::array();
 };
 

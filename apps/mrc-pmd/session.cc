@@ -36,7 +36,7 @@ Session::Session(const Options& options)
       traffic_(options.traffic),
       stats_period_(default_period(options)),
       ends_(options),
-      runner_(ends_, options.verify) {
+      runner_(ends_, options.verify, [this](const std::string& text) { say(text); }) {
   if (options.interactive) prompt_.emplace(STDIN_FILENO);
   report_ = {{"results", json::array()}, {"hosts", json::array()}};
 }
@@ -58,7 +58,9 @@ void Session::run() {
 
 void Session::serve() {
   show_config();
-  overview_.show(ends_, clock_now(), false);  // what counts from here on
+  for (const auto& host : ends_.hosts())
+    for (uint32_t port = 1; port <= host->port_count(); ++port) host->clear_port(port, clock_now());
+  overview_.show(ends_, clock_now(), false);  // begins to count
   next_statistics_ = clock_now() + stats_period_;
   if (!prompt_) start();
   Time last_look{};
@@ -79,20 +81,16 @@ void Session::serve() {
 // What is due now and then.
 void Session::look(Time now) {
   ends_.pump(now);
-  const bool was_active = runner_.active();
   runner_.advance(now);
-  if (was_active && !runner_.active()) prompted_ = false;  // it has printed its results
   if (stats_period_ > Duration::zero() && now >= next_statistics_) {
     next_statistics_ = now + stats_period_;
     if (!prompt_) clear_screen();
     show_statistics(now, std::nullopt, false);
   }
   const bool endless = traffic_.duration == Duration::zero();
-  const bool over = ran_ && !runner_.active() && !prompt_ && traffic_.mode != Mode::kReceive;
+  if ((ran_ && !runner_.active() && !prompt_) || interrupted()) leaving_ = true;
   if (ends_.peer_leaves() && !leaving_ && (endless || !runner_.active())) {
     say("a peer leaves");
-    leaving_ = true;
-  } else if (over || interrupted()) {
     leaving_ = true;
   }
   if (prompt_ && !leaving_) take_command(now);
@@ -225,11 +223,10 @@ void Session::show_statistics(Time now, std::optional<uint32_t> port, bool all_c
       if (!port || *port == p) text += host->show_port(p, now, all_causes);
   if (text.empty()) return say(format("there is no port %u", *port));
   if (!port) text += overview_.show(ends_, now, all_causes);
-  // At a prompt that waits, a block that comes by itself begins on a line of its own.
   say(text);
 }
 
-void Session::show_config() const {
+void Session::show_config() {
   std::string sizes;
   for (const uint64_t size : traffic_.sizes)
     sizes += (sizes.empty() ? "" : ", ") + std::to_string(size);
@@ -246,9 +243,11 @@ void Session::show_config() const {
   say(text);
 }
 
-void Session::say(const std::string& text) const {
+// What comes while a prompt waits begins on a line of its own, and a new prompt follows.
+void Session::say(const std::string& text) {
   if (text.empty()) return;
   std::printf("%s%s%s", prompted_ ? "\n" : "", text.c_str(), text.back() == '\n' ? "" : "\n");
+  prompted_ = false;
 }
 
 void Session::note_report() {

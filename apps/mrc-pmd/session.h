@@ -32,8 +32,8 @@ class Session {
   void on_ports(const Command& command, Time now);
   void start();
   void show_statistics(Time now, std::optional<uint32_t> port, bool all_causes);
-  void show_config() const;
-  void say(const std::string& text) const;
+  void show_config();
+  void say(const std::string& text);
   void note_report();
 
   const Options options_;
