@@ -77,7 +77,8 @@ void Ends::find_peers() {
   std::optional<Listener> listener;
   if (options_.listen > 0) listener.emplace(options_.tcp_port);
   for (const std::string& peer : options_.peers) {
-    const auto parts = split(peer, ':');
+    const bool ipv6 = std::count(peer.begin(), peer.end(), ':') > 1;  // takes no port
+    const auto parts = ipv6 ? std::nullopt : split(peer, ':');
     const auto port = parts ? parse_number(parts->after) : options_.tcp_port;
     if (!port || *port == 0 || *port > 0xFFFF) throw AppError("--peer: no TCP port in " + peer);
     const std::string host(parts ? parts->before : peer);

@@ -1,4 +1,5 @@
 // mrc-pmd: testpmd for MRC. Reference: doc/mrc-pmd.md.
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <nlohmann/json.hpp>
@@ -74,6 +75,9 @@ int main(int argc, char** argv) {
     const auto parsed = softmrc::apps::pmd::parse_command_line(argc, argv);
     if (!parsed.options) return parsed.exit_status;
     softmrc::apps::catch_interrupts();
+    // DPDK's virtio-user driver writes to its backend's socket, also when that is gone. A reader of
+    // our own output that is gone ends the session in order (session.cc).
+    std::signal(SIGPIPE, SIG_IGN);
     // In step with log lines, in a pipe or file too.
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
     return softmrc::apps::pmd::run(*parsed.options);

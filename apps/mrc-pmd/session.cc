@@ -24,11 +24,6 @@ Duration default_period(const Options& options) {
   return options.stats_period.value_or(options.interactive ? 0s : 1s);
 }
 
-// As testpmd: on a terminal that nobody types at, each block takes the place of the last.
-void clear_screen() {
-  if (isatty(STDOUT_FILENO) == 1) std::fputs("\033[2J\033[1;1H", stdout);
-}
-
 }  // namespace
 
 Session::Session(const Options& options)
@@ -84,7 +79,6 @@ void Session::look(Time now) {
   runner_.advance(now);
   if (stats_period_ > Duration::zero() && now >= next_statistics_) {
     next_statistics_ = now + stats_period_;
-    if (!prompt_) clear_screen();
     show_statistics(now, std::nullopt, false);
   }
   const bool endless = traffic_.duration == Duration::zero();
@@ -246,8 +240,10 @@ void Session::show_config() {
 // What comes while a prompt waits begins on a line of its own, and a new prompt follows.
 void Session::say(const std::string& text) {
   if (text.empty()) return;
-  std::printf("%s%s%s", prompted_ ? "\n" : "", text.c_str(), text.back() == '\n' ? "" : "\n");
+  std::printf("%s%s%s", prompted_ && text.front() != '\n' ? "\n" : "", text.c_str(),
+              text.back() == '\n' ? "" : "\n");
   prompted_ = false;
+  if (std::ferror(stdout) != 0) leaving_ = true;  // nobody reads it any more
 }
 
 void Session::note_report() {

@@ -197,5 +197,5 @@ pmd b -- --config "$CONFIG/memif-b.yaml" --tcp-port $tcp_port --peer 127.0.0.1 -
 ! wait "$started" || fail 'modes that do not fit are accepted'
 ! wait "$listener" || fail 'modes that do not fit are accepted by the listener'
 processes=()
-shows b 'in mode bidir, mrc-a in rxonly'
+shows b 'they do not fit'  # its own words, or the listener's
 [ "$(get a /status)" = error ] || fail 'the JSON file does not report the failure'
