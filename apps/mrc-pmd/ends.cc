@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <random>
 #include <thread>
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/seed.h"
 #include "common/units.h"
 #include "loopback.h"
 #include "text.h"
@@ -20,12 +20,6 @@ using namespace std::chrono_literals;
 constexpr int kProtocol = 1;  // of the control channel
 constexpr int kGidIndex = 0;
 constexpr uint64_t kSmallestRoom = uint64_t{1} << 20;  // for messages: `set size` has this much
-
-uint64_t seed_or_random(uint64_t seed) {
-  if (seed != 0) return seed;
-  std::random_device device;
-  return 1 + (static_cast<uint64_t>(device()) << 16 ^ device());
-}
 
 Duration seconds(double s) { return Duration(static_cast<int64_t>(s * 1e9)); }
 

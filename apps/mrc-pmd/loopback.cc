@@ -6,7 +6,7 @@
 namespace softmrc::apps::pmd {
 
 // One thread drives them all, so none has workers of its own. Rings and frames are no larger than
-// sixteen endpoints need to fit into ordinary memory.
+// eight endpoints need to fit into ordinary memory.
 std::vector<config::NodeConfig> loopback_nodes(uint32_t count) {
   constexpr const char* kNode = R"(
 name: pmd%u

@@ -11,6 +11,8 @@
 namespace softmrc::apps::pmd {
 
 inline constexpr uint32_t kLoopbackPlanes = 4;
+// As many as DPDK has ports for: 32 (RTE_MAX_ETHPORTS).
+inline constexpr uint32_t kMostEndpoints = 32 / kLoopbackPlanes;
 
 // Endpoints 1 to `count`, named pmd1, pmd2, ...
 std::vector<config::NodeConfig> loopback_nodes(uint32_t count);

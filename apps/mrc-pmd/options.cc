@@ -5,9 +5,12 @@
 #include "common/cli.h"
 #include "common/example.h"
 #include "common/units.h"
+#include "loopback.h"
 
 namespace softmrc::apps::pmd {
 namespace {
+
+constexpr uint32_t kMostPeers = 1024;
 
 std::optional<std::vector<std::string>> parse_list(std::string_view text) {
   std::vector<std::string> list;
@@ -39,7 +42,7 @@ void add_ends(CLI::App& app, Options& o) {
   add_parsed(&app, "--peer,--peers", &o.peers, parse_list, "HOST[:PORT][,...]",
              "Connect to these ends");
   app.add_option("--listen", o.listen, "Wait for N ends to connect (default: 1 without --peer)")
-      ->check(CLI::Range(1u, kMostEndpoints));
+      ->check(CLI::Range(1u, kMostPeers));
   app.add_option("--loopback", o.loopback, "N endpoints in this process instead, joined by rings")
       ->check(CLI::Range(2u, kMostEndpoints));
   app.add_option("-p,--tcp-port", o.tcp_port, "TCP port the ends meet at");

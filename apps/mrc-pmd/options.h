@@ -13,8 +13,6 @@
 
 namespace softmrc::apps::pmd {
 
-inline constexpr uint32_t kMostEndpoints = 16;
-
 struct Options {
   std::vector<std::string> eal_args;
 

@@ -78,7 +78,7 @@ TEST_CASE("mistakes are refused") {
       {"--planes", "1,,2"},
       {"--rate", "fast"},
       {"--loopback", "1"},
-      {"--loopback", "17"},
+      {"--loopback", "9"},
       {"--loopback", "2", "--peer", "a"},
       {"--loopback", "2", "--listen", "1"},
       {"--loopback", "2", "--pcap", "x"},
