@@ -33,13 +33,17 @@ void Runner::set_burst(uint32_t burst) {
 }
 
 void Runner::begin_run() {
-  const Run run{.number = ++number_,
-                .size = traffic_.sizes[place_],
-                .ping_pong = traffic_.mode == Mode::kPingPong,
-                .verify = verify_ && traffic_.mode != Mode::kPingPong,
-                .seed = ends_.seed()};
+  Run run{.number = ++number_,
+          .size = traffic_.sizes[place_],
+          .ping_pong = traffic_.mode == Mode::kPingPong,
+          .verify = verify_ && traffic_.mode != Mode::kPingPong,
+          .seed = ends_.seed()};
   set_burst(traffic_.burst);
-  for (Connection* connection : senders()) connection->flow.begin(run);
+  // Content of its own for each connection: a write that went to another one shows.
+  for (Connection* connection : senders()) {
+    connection->flow.begin(run);
+    run.seed += uint64_t{1} << 32;
+  }
   phase_ = Phase::kBeginning;
 }
 
