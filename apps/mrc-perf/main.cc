@@ -106,16 +106,7 @@ int run(const Options& options) {
     status = kFailed;
     error = failure.what();
   }
-  report["status"] = status == 0 ? "ok" : "error";
-  report["error"] = status == 0 ? json() : json(error);
-  if (!options.json_file.empty()) {
-    try {
-      write_json(options.json_file, report);
-    } catch (const AppError& failure) {
-      std::fprintf(stderr, "%s\n", failure.what());
-      if (status == 0) status = kFailed;
-    }
-  }
+  status = conclude(report, status, error, options.json_file);
   print_verdict(report);
   return status;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <random>
 #include <thread>
 
 #include "bandwidth.h"
@@ -10,6 +9,7 @@
 #include "common/clock.h"
 #include "common/counters.h"
 #include "common/error.h"
+#include "common/seed.h"
 #include "latency.h"
 #include "layout.h"
 #include "report.h"
@@ -21,12 +21,6 @@ using nlohmann::json;
 
 constexpr int kProtocol = 1;  // of the control channel
 constexpr Duration kPlanePatience = std::chrono::seconds(5);
-
-uint64_t seed_or_random(uint64_t seed) {
-  if (seed != 0) return seed;
-  std::random_device device;
-  return 1 + (static_cast<uint64_t>(device()) << 16 ^ device());
-}
 
 }  // namespace
 

@@ -92,10 +92,11 @@ Device::Device(const std::string& text, uint16_t queues, uint32_t descriptors) {
 
   if (text.starts_with(kRingPrefix)) {
     attach_ring(text.substr(std::string(kRingPrefix).size()), queues, descriptors);
+  } else if (comma == std::string::npos && exists(name)) {
+    // Also a PCI address that EAL arguments allowed: probed already.
+    rte_eth_dev_get_port_by_name(name.c_str(), &id_);
   } else if (is_pci_address(name)) {
     attach("pci", name);
-  } else if (comma == std::string::npos && exists(name)) {
-    rte_eth_dev_get_port_by_name(name.c_str(), &id_);
   } else if (is_virtual(name)) {
     if (name.starts_with(kMemif)) memif::remove_stale_socket(arguments_);
     attach("vdev", unused_name(name));

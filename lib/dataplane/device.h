@@ -1,6 +1,6 @@
 // From the `device` of a node file's plane to a DPDK port of this process, and back when it is no
 // longer used:
-//   "0000:3b:00.0"                PCI address, attached now
+//   "0000:3b:00.0"                PCI address, attached now unless DPDK has it already
 //   "net_memif0,role=client,..."  a virtual device made now; takes the next free number if the
 //                                 process has one of that name already
 //   "ring:NAME"                   one end of a link inside this process (ring_link.h)

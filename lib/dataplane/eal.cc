@@ -80,10 +80,17 @@ std::string lcores_argument() {
   return "0@(" + (list.empty() ? std::string("0") : list) + ")";
 }
 
+// DPDK refuses two arguments that choose lcores. Its own threads do nothing here either way.
+bool choose_lcores(const std::vector<std::string>& args) {
+  return std::any_of(args.begin(), args.end(), [](const std::string& arg) {
+    return arg.starts_with("-l") || arg.starts_with("-c") || arg.starts_with("--lcores");
+  });
+}
+
 std::vector<std::string> arguments(const EalRequest& request, bool hugepages) {
   std::vector<std::string> args{
-      "softmrc", "--lcores", lcores_argument(), "--file-prefix",
-      "softmrc-" + std::to_string(getpid()), "--no-telemetry", "--iova-mode", "va",
+      "softmrc", "--file-prefix", "softmrc-" + std::to_string(getpid()), "--no-telemetry",
+      "--iova-mode", "va",
       // memif exports whole segments for its zero-copy mode.
       "--single-file-segments",
       // Else DPDK falls back to SSE silently where AVX-512 would serve.
@@ -95,6 +102,9 @@ std::vector<std::string> arguments(const EalRequest& request, bool hugepages) {
     args.insert(args.end(), {"--in-memory"});
   } else {
     args.insert(args.end(), {"--no-huge", "--no-shconf", "-m", std::to_string(request.memory_mb)});
+  }
+  if (!choose_lcores(request.extra_args)) {
+    args.insert(args.end(), {"--lcores", lcores_argument()});
   }
   args.insert(args.end(), request.extra_args.begin(), request.extra_args.end());
   return args;

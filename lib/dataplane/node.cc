@@ -62,7 +62,8 @@ transport::CoreConfig core_config(const config::NodeConfig& config,
   if (config.transport.base_rtt_ns != 0)
     core.base_rtt = std::chrono::nanoseconds(config.transport.base_rtt_ns);
   core.rate_mbps = 0;
-  for (const auto& port : ports) core.rate_mbps += port->rate_mbps();
+  for (const auto& port : ports)
+    core.rate_mbps += port->rate_mbps().value_or(Port::kAssumedRateMbps);
   if (config.transport.congestion_control == config::CongestionControl::kNscc)
     core.make_controller = nscc_for(config, core);
   core.ev.count = config.ev.count;
@@ -159,7 +160,8 @@ void Node::Impl::open_ports() {
                      .driver = port->driver(),
                      .mac = port->mac(),
                      .link_up = false,
-                     .rate_mbps = port->rate_mbps(),
+                     .rate_mbps = port->rate_mbps().value_or(Port::kAssumedRateMbps),
+                     .rate_known = port->rate_mbps().has_value(),
                      .mtu = port->mtu(),
                      .mtu_from_driver = port->mtu_from_driver(),
                      .zero_copy = lends_payload(config, *port)});

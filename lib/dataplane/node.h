@@ -40,7 +40,8 @@ struct PortInfo {
   MacAddress mac;
   bool link_up = false;
   uint64_t rate_mbps = 0;
-  uint32_t mtu = 0;  // L3 bytes
+  bool rate_known = false;  // the node file or the port says so; else rate_mbps is assumed
+  uint32_t mtu = 0;         // L3 bytes
   bool mtu_from_driver = false;
   bool zero_copy = false;
 };

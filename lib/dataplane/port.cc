@@ -203,14 +203,13 @@ bool Port::sent_all_read() const {
 }
 
 // [D] A virtual port's speed is made up (memif says 10 Gb/s, whatever it does): not believed.
-uint64_t Port::rate_mbps() const {
-  constexpr uint64_t kDefault = 100'000;
+std::optional<uint64_t> Port::rate_mbps() const {
   if (plane_.rate_mbps != 0) return plane_.rate_mbps;
   rte_eth_link link{};
   const bool known = !virtual_ && rte_eth_link_get_nowait(device_.id(), &link) == 0 &&
                      link.link_speed != RTE_ETH_SPEED_NUM_NONE &&
                      link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN;
-  return known ? link.link_speed : kDefault;
+  return known ? std::optional<uint64_t>(link.link_speed) : std::nullopt;
 }
 
 // Drivers known to send every segment of a chain, whatever memory it lies in. Others may look at

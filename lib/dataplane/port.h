@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -74,7 +75,8 @@ class Port {
   MacAddress mac() const { return mac_; }
   uint32_t mtu() const { return mtu_; }
   bool mtu_from_driver() const { return mtu_from_driver_; }
-  uint64_t rate_mbps() const;
+  static constexpr uint64_t kAssumedRateMbps = 100'000;
+  std::optional<uint64_t> rate_mbps() const;  // as the node file or the port says
   bool is_virtual() const { return virtual_; }
   // A virtual port, enabled, whose peer has not been there yet.
   bool awaits_first_peer() const {

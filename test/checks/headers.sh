@@ -19,7 +19,7 @@ compile() {  # LANGUAGE HEADER FLAG...
 }
 public() { compile c "$1" -std=c99 -Iinclude && compile c++ "$1" -std=c++20 -Iinclude; }
 internal() {
-  compile c++ "$1" -std=c++20 -D_GNU_SOURCE -DALLOW_EXPERIMENTAL_API -Ilib -Iinclude $flags_text
+  compile c++ "$1" -std=c++20 -D_GNU_SOURCE -DALLOW_EXPERIMENTAL_API -Ilib -Iinclude -Iapps $flags_text
 }
 export -f compile public internal
 

@@ -64,7 +64,7 @@ man3=$prefix/share/man/man3
 for name in $(sed -n 's/^ *\(mrc_[a-z_]*\);$/\1/p' "$source/drivers/libmrc/libmrc.map"); do
   [ -f "$man3/$name.3" ] || give_up "no man page of $name was installed"
 done
-for page in man1/mrc-run.1 man7/mrc.7 man7/mrc_ctl.7; do
+for page in man1/mrc-run.1 man1/mrc-pmd.1 man7/mrc.7 man7/mrc_ctl.7; do
   [ -f "$prefix/share/man/$page" ] || give_up "$page was not installed"
 done
 
