@@ -12,6 +12,7 @@ namespace {
 ParsedCommandLine parse(std::vector<std::string> words) {
   words.insert(words.begin(), "mrc-pmd");
   std::vector<char*> argv;
+  argv.reserve(words.size());
   for (std::string& word : words) argv.push_back(word.data());
   return parse_command_line(static_cast<int>(argv.size()), argv.data());
 }
