@@ -212,9 +212,9 @@ class Bench:
             ("ib_write_lat_vs_mrc_perf", "ib_write_lat, 2 B, us", "us",
              "mrc-perf, 2 B round trip halved, us", ("at most", 3)),
             ("ring_64b_rate", "net_ring, 64 B writes, M/s", "M/s", None, 5),
-            ("instructions_per_64b_write", "instructions per 64 B write", "", None,
+            ("instructions_per_64b_write", "instructions per 64 B write", "instructions", None,
              ("at most", 700)),
-            ("bytes_per_idle_qp", "bytes per idle QP", "", None, ("at most", 4096)),
+            ("bytes_per_idle_qp", "bytes per idle QP", "bytes", None, ("at most", 4096)),
             ("ring_2b_latency", "net_ring, 2 B write, us", "us", None, None),
             ("memif_2b_latency_p99_9", "net_memif, 2 B write, p99.9, us", "us", None, None),
         ]
