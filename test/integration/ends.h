@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
-#include "control_calls.h"
-#include "world.h"
+#include "../unit/libmrc/control_calls.h"
+#include "../unit/libmrc/world.h"
 
 namespace test {
 
