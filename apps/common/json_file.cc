@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <system_error>
@@ -28,20 +27,6 @@ void write_json(const std::filesystem::path& file, const nlohmann::json& report)
   const bool written = std::fwrite(text.data(), 1, text.size(), out) == text.size();
   if (std::fclose(out) != 0 || !written) fail(temporary.string());
   if (std::rename(temporary.c_str(), file.c_str()) != 0) fail(file.string());
-}
-
-int conclude(nlohmann::json& report, int status, const std::string& error,
-             const std::filesystem::path& file) {
-  report["status"] = status == 0 ? "ok" : "error";
-  report["error"] = status == 0 ? nlohmann::json() : nlohmann::json(error);
-  if (file.empty()) return status;
-  try {
-    write_json(file, report);
-  } catch (const AppError& failure) {
-    std::fprintf(stderr, "%s\n", failure.what());
-    if (status == 0) return EXIT_FAILURE;
-  }
-  return status;
 }
 
 }  // namespace softmrc::apps

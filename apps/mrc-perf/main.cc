@@ -8,8 +8,8 @@
 
 #include "checks.h"
 #include "common/clock.h"
+#include "common/ending.h"
 #include "common/error.h"
-#include "common/json_file.h"
 #include "options.h"
 #include "report.h"
 #include "session.h"
@@ -18,9 +18,6 @@ namespace softmrc::apps::perf {
 namespace {
 
 using nlohmann::json;
-
-constexpr int kFailed = 1;
-constexpr int kInterrupted = 130;  // as a shell reports SIGINT
 
 Duration peer_timeout(const Options& options) {
   return Duration(static_cast<int64_t>(options.peer_timeout_seconds * 1e9));
@@ -86,27 +83,19 @@ void run_one_end(const Options& options, json& report) {
 
 int run(const Options& options) {
   json report{{"program", "mrc-perf"}, {"role", name(options.role)}};
-  int status = 0;
-  std::string error;
-  try {
+  const Ending ending = attempt([&] {
     if (options.role == Role::kLoopback)
       run_loopback(options, report);
     else
       run_one_end(options, report);
-    if (!all_required_passed(report.at("checks"))) {
-      status = kFailed;
-      for (const json& check : report.at("checks"))
-        if (!check.at("passed").get<bool>())
-          error += (error.empty() ? "" : "; ") + check.at("detail").get<std::string>();
-    }
-  } catch (const Interrupted& interrupted) {
-    status = kInterrupted;
-    error = interrupted.what();
-  } catch (const std::exception& failure) {
-    status = kFailed;
-    error = failure.what();
-  }
-  status = conclude(report, status, error, options.json_file);
+    if (all_required_passed(report.at("checks"))) return;
+    std::string error;
+    for (const json& check : report.at("checks"))
+      if (!check.at("passed").get<bool>())
+        error += (error.empty() ? "" : "; ") + check.at("detail").get<std::string>();
+    throw AppError(error);
+  });
+  const int status = conclude(report, ending, options.json_file);
   print_verdict(report);
   return status;
 }
@@ -124,6 +113,6 @@ int main(int argc, char** argv) {
     return softmrc::apps::perf::run(*parsed.options);
   } catch (const std::exception& failure) {  // what no stage of a run expects: no memory, say
     std::fprintf(stderr, "%s\n", failure.what());
-    return softmrc::apps::perf::kFailed;
+    return softmrc::apps::kFailed;
   }
 }

@@ -3,11 +3,11 @@
 #include <cstdio>
 #include <exception>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "common/clock.h"
-#include "common/error.h"
-#include "common/json_file.h"
+#include "common/ending.h"
 #include "options.h"
 #include "session.h"
 
@@ -15,9 +15,6 @@ namespace softmrc::apps::pmd {
 namespace {
 
 using nlohmann::json;
-
-constexpr int kFailed = 1;
-constexpr int kInterrupted = 130;  // as a shell reports SIGINT: before there was anything to end
 
 void print_verdict(const json& report) {
   if (report.at("status") != "ok") {
@@ -39,21 +36,14 @@ void print_verdict(const json& report) {
 
 int run(const Options& options) {
   json report{{"program", "mrc-pmd"}, {"results", json::array()}};
-  int status = 0;
-  std::string error;
   std::optional<Session> session;
-  try {
+  // Interrupted: before there was anything to end.
+  const Ending ending = attempt([&] {
     session.emplace(options);
     session->run();
-  } catch (const Interrupted& interrupted) {
-    status = kInterrupted;
-    error = interrupted.what();
-  } catch (const std::exception& failure) {
-    status = kFailed;
-    error = failure.what();
-  }
+  });
   if (session) report.update(session->report());
-  status = conclude(report, status, error, options.json_file);
+  const int status = conclude(report, ending, options.json_file);
   print_verdict(report);
   return status;
 }
@@ -74,6 +64,6 @@ int main(int argc, char** argv) {
     return softmrc::apps::pmd::run(*parsed.options);
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "mrc-pmd: %s\n", failure.what());
-    return softmrc::apps::pmd::kFailed;
+    return softmrc::apps::kFailed;
   }
 }
