@@ -9,12 +9,11 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <fstream>
 
-#include "common/endpoint.h"
 #include "common/engine.h"
 #include "common/error.h"
+#include "two_ends.h"
 
 using namespace softmrc;
 using apps::Endpoint;
@@ -27,38 +26,24 @@ uint64_t resident_bytes() {
   return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-int measure(int argc, char** argv) {
+void measure(int argc, char** argv) {
   const uint32_t qps = argc == 4 ? static_cast<uint32_t>(std::strtoul(argv[3], nullptr, 10)) : 0;
   if (qps == 0) throw apps::AppError("usage: idle_qps NODE_FILE_A NODE_FILE_B QPS");
   const apps::Engine a(config::load_node(argv[1]), {}), b(config::load_node(argv[2]), {});
-  apps::ConnectionAttributes attributes;
-  attributes.path_mtu = 4096;
-  const auto connect = [&](Endpoint& one, Endpoint& other) {
-    one.connect(other.address(0), attributes);
-    other.connect(one.address(0), attributes);
-  };
   // What is made once, with the first QP.
   const apps::EndpointSetup few{.qps = 1, .depth = 1};
   Endpoint first_a(a, few, 4096, 1), first_b(b, few, 4096, 2);
-  connect(first_a, first_b);
+  bench::connect(first_a, first_b);
 
   malloc_trim(0);
   const uint64_t before = resident_bytes();
   const apps::EndpointSetup many{.qps = qps, .depth = 1};
   Endpoint all_a(a, many, 4096, 3), all_b(b, many, 4096, 4);
-  connect(all_a, all_b);
+  bench::connect(all_a, all_b);
   malloc_trim(0);
   std::printf("%.0f\n", static_cast<double>(resident_bytes() - before) / (2.0 * qps));
-  return 0;
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  try {
-    return measure(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "idle_qps: %s\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return bench::run("idle_qps", measure, argc, argv); }

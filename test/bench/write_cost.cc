@@ -8,13 +8,12 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <string>
 
 #include "common/clock.h"
-#include "common/endpoint.h"
 #include "common/engine.h"
 #include "common/error.h"
+#include "two_ends.h"
 
 using namespace softmrc;
 using apps::Endpoint;
@@ -43,7 +42,7 @@ void run_batch(Endpoint& from, Endpoint& to, uint32_t bytes, uint64_t first, siz
   }
 }
 
-int measure(int argc, char** argv) {
+void measure(int argc, char** argv) {
   if (argc < 5 || argc > 6)
     throw apps::AppError("usage: write_cost NODE_FILE_A NODE_FILE_B BYTES MESSAGES [BATCH]");
   const auto bytes = static_cast<uint32_t>(number(argv[3], 1, 1 << 20));
@@ -53,10 +52,7 @@ int measure(int argc, char** argv) {
   const apps::Engine a(files[0], {}), b(files[1], {});
   const apps::EndpointSetup setup{.depth = Endpoint::kLongestChain};
   Endpoint from(a, setup, uint64_t{bytes} * batch, 1), to(b, setup, uint64_t{bytes} * batch, 2);
-  apps::ConnectionAttributes attributes;
-  attributes.path_mtu = 4096;
-  from.connect(to.address(0), attributes);
-  to.connect(from.address(0), attributes);
+  bench::connect(from, to);
 
   constexpr uint64_t kWarmUp = 1024;
   uint64_t posted = 0;
@@ -67,16 +63,8 @@ int measure(int argc, char** argv) {
   }
   const auto spent = std::chrono::duration<double, std::nano>(apps::clock_now() - begin);
   std::printf("%.1f\n", spent.count() / static_cast<double>(messages));
-  return 0;
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  try {
-    return measure(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "write_cost: %s\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return bench::run("write_cost", measure, argc, argv); }
