@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "../command_line.h"
 #include "common/error.h"
 
 using namespace softmrc;
@@ -14,15 +15,12 @@ using namespace std::chrono_literals;
 
 namespace {
 
-ParsedCommandLine parse(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "mrc-perf");
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  return parse_command_line(static_cast<int>(argv.size()), argv.data());
+ParsedCommandLine parse(const std::vector<std::string>& arguments) {
+  return test::parse_words("mrc-perf", arguments, parse_command_line);
 }
 
-Options parsed(std::vector<std::string> arguments) {
-  auto result = parse(std::move(arguments));
+Options parsed(const std::vector<std::string>& arguments) {
+  auto result = parse(arguments);
   REQUIRE(result.options);
   return *std::move(result.options);
 }

@@ -3,18 +3,16 @@
 
 #include <catch2/catch.hpp>
 
+#include "../command_line.h"
+
 using namespace softmrc;
 using namespace softmrc::apps::pmd;
 using namespace std::chrono_literals;
 
 namespace {
 
-ParsedCommandLine parse(std::vector<std::string> words) {
-  words.insert(words.begin(), "mrc-pmd");
-  std::vector<char*> argv;
-  argv.reserve(words.size());
-  for (std::string& word : words) argv.push_back(word.data());
-  return parse_command_line(static_cast<int>(argv.size()), argv.data());
+ParsedCommandLine parse(const std::vector<std::string>& words) {
+  return test::parse_words("mrc-pmd", words, parse_command_line);
 }
 
 Options accepted(const std::vector<std::string>& words) {
