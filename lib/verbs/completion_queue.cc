@@ -1,7 +1,6 @@
 #include "verbs/completion_queue.h"
 
 #include <errno.h>
-#include <sched.h>
 
 #include <mutex>
 #include <new>
@@ -12,10 +11,6 @@
 #include "verbs/opened_device.h"
 
 namespace softmrc::verbs {
-
-namespace {
-constexpr uint32_t kEmptyPollsBeforeYield = 64;
-}
 
 CompletionQueue* CompletionQueue::create(Device& device, const CompletionQueueInit& init) {
   errno = device.usable();
@@ -53,7 +48,7 @@ int CompletionQueue::poll(int entries, ibv_wc* wc) {
     // Counts roughly when several threads poll, which is all it is for.
     const uint32_t empty = empty_polls_.load(std::memory_order_relaxed) + 1;
     empty_polls_.store(empty, std::memory_order_relaxed);
-    if (device_.cores_scarce() && empty % kEmptyPollsBeforeYield == 0) sched_yield();
+    device_.polled_in_vain(empty);
     return 0;
   }
   int count = 0;

@@ -119,8 +119,12 @@ bool Device::progress() {
   return worked;
 }
 
+void Device::polled_in_vain(uint32_t times) const {
+  constexpr uint32_t kPollsBeforeYield = 64;
+  if (cores_scarce_ && times % kPollsBeforeYield == 0) sched_yield();
+}
+
 void Device::linger() {
-  constexpr uint32_t kLoopsBeforeYield = 64;
   uint64_t background = 0;
   for (size_t i = 0; i < node_->worker_count(); ++i)
     background += node_->worker(i).background_rounds();
@@ -128,7 +132,7 @@ void Device::linger() {
   const Time end = dataplane::clock_now() + Linger::kLongest;
   for (uint32_t loops = 1; !linger_.data_came() && dataplane::clock_now() < end; ++loops) {
     progress();
-    if (cores_scarce_ && loops % kLoopsBeforeYield == 0) sched_yield();
+    polled_in_vain(loops);
   }
   linger_.end();
 }

@@ -65,8 +65,9 @@ class Device final : public transport::Memory, public transport::Events {
   bool progress();
   // To be called with completions in hand, before they are returned: see linger.h.
   void linger();
-  // Fewer cores than threads that spin: whoever polls in vain should yield.
-  bool cores_scarce() const { return cores_scarce_; }
+  // For whoever polls: so many times in vain by now. Yields now and then where there are fewer
+  // cores than threads that spin.
+  void polled_in_vain(uint32_t times) const;
 
   // Contexts that hear of its ports; the queue lives as long as anybody holds it.
   std::shared_ptr<AsyncEvents> add_events();
