@@ -100,7 +100,7 @@ size_t build_headers(const NetworkHeaders& net, const TransportHeaders& transpor
   // Else the body is not the alternative that the opcode names.
   assert(writer.at() == bth.data() + kBthSize + extension_size(transport.bth));
 
-  icrc = Icrc();
+  icrc.restart();
   icrc.update_masked(ip, static_cast<size_t>(writer.at() - ip), v4);
   return static_cast<size_t>(writer.at() - out);
 }

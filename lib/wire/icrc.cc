@@ -1,10 +1,11 @@
 // The ICRC reads the headers through a masked copy: they are few bytes, and the frame may be shared
-// with the NIC or the application. Payload is never copied.
+// with the NIC or the application. Of the payload only what is short is copied.
 #include "wire/icrc.h"
 
 #include <isa-l/crc.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 #if defined(__x86_64__)
@@ -75,11 +76,11 @@ void Icrc::update(const uint8_t* data, size_t size) {
 void Icrc::update_masked(const uint8_t* ip, size_t size, bool v4) {
   constexpr size_t kMasked = kIpv6Size + kUdpSize + kBthSize + kMaxExtensionSize;
   static_assert(kMasked <= sizeof gathered_);
-  if (gathered_.size() - gathered_size_ < kMasked) digest_gathered();
-  uint8_t* const copy = gathered_.data() + gathered_size_;
+  assert(gathered_size_ == 0);
+  uint8_t* const copy = gathered_.data();
   const size_t head = std::min(size, kMasked);
   std::memcpy(copy, ip, head);
-  gathered_size_ += static_cast<uint32_t>(head);
+  gathered_size_ = static_cast<uint32_t>(head);
 
   uint8_t* udp = copy + (v4 ? kIpv4Size : kIpv6Size);
   if (v4) {

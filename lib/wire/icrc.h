@@ -18,8 +18,13 @@ class Icrc {
   // Starts over the 8 bytes of 0xFF that stand for the link layer.
   Icrc() {}  // NOLINT(modernize-use-equals-default): gathered_ is not to be cleared
 
-  // The packet from the IP header next to UDP on, variant fields as ones. `size` reaches at least
-  // to the end of BTH; what lies beyond is covered as it is.
+  void restart() {  // as new
+    state_ = kAfterLinkLayer;
+    gathered_size_ = 0;
+  }
+
+  // Comes first: the packet from the IP header next to UDP on, variant fields as ones. `size`
+  // reaches at least to the end of BTH; what lies beyond is covered as it is.
   void update_masked(const uint8_t* ip, size_t size, bool v4);
   void update(const uint8_t* data, size_t size);
 
