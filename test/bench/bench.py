@@ -17,7 +17,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 import yardsticks
 
@@ -90,18 +89,15 @@ class Bench:
             result = os.path.join(folder, "r.json")
             environment = dict(os.environ, TMPDIR=folder)
             common = [self.program("apps/mrc-perf")]
-            server = subprocess.Popen(
-                common + ["server", "--quiet", "--config", self.nscc("memif-a.yaml", folder),
-                          "--tcp-port", port],
-                env=environment, stdout=subprocess.DEVNULL)
-            try:
+            # The client keeps trying until the server is there.
+            with yardsticks.running(
+                    common + ["server", "--quiet", "--config", self.nscc("memif-a.yaml", folder),
+                              "--tcp-port", port],
+                    0, patience=30, env=environment, stdout=subprocess.DEVNULL):
                 subprocess.run(
                     common + ["client", "--quiet", "--config", self.nscc("memif-b.yaml", folder),
                               "--tcp-port", port, "--json", result, *options],
                     env=environment, check=True, stdout=subprocess.DEVNULL, timeout=120)
-                server.wait(timeout=30)
-            finally:
-                yardsticks.stop(server)
             with open(result, encoding="utf-8") as file:
                 return json.load(file)["results"][0]
 
@@ -114,16 +110,11 @@ class Bench:
             def under_mrc_run(config):
                 return [self.program("apps/mrc-run"), "--config", self.nscc(config, folder), "--"]
 
-            server = subprocess.Popen(under_mrc_run("memif-a.yaml") + test, env=environment,
-                                      stdout=subprocess.DEVNULL)
-            try:
-                time.sleep(1)
+            with yardsticks.running(under_mrc_run("memif-a.yaml") + test, 1, patience=30,
+                                    env=environment, stdout=subprocess.DEVNULL):
                 output = subprocess.run(
                     under_mrc_run("memif-b.yaml") + test + ["127.0.0.1"], env=environment,
                     check=True, capture_output=True, text=True, timeout=120).stdout
-                server.wait(timeout=30)
-            finally:
-                yardsticks.stop(server)
         row = [line.split() for line in output.splitlines() if line.split()[:2] == [str(size), "20000"]]
         return float(row[0][4])
 

@@ -1,5 +1,6 @@
 """What softmrc is measured beside: each function runs one yardstick once and returns its figure."""
 
+import contextlib
 import json
 import os
 import re
@@ -19,6 +20,20 @@ def stop(process):
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+@contextlib.contextmanager
+def running(command, head_start, patience=0, **options):
+    """A server that this script starts: given `head_start` seconds before what needs it begins, and
+    `patience` to end by itself when that is over. It is stopped in any case."""
+    process = subprocess.Popen(command, **options)
+    try:
+        time.sleep(head_start)
+        yield process
+        if patience:
+            process.wait(timeout=patience)
+    finally:
+        stop(process)
 
 
 def crc_copy(program, packet):
@@ -79,14 +94,9 @@ def memif_ping(program, frame):
     """Half a round trip of a raw frame over memif, in microseconds."""
     with tempfile.TemporaryDirectory() as folder:
         arguments = [os.path.join(folder, "memif.sock"), str(frame), "50000"]
-        server = subprocess.Popen([program, "server", *arguments])
-        try:
-            time.sleep(0.7)
+        with running([program, "server", *arguments], 0.7, patience=10):
             output = subprocess.run([program, "client", *arguments], check=True, timeout=60,
                                     capture_output=True, text=True).stdout
-            server.wait(timeout=10)
-        finally:
-            stop(server)
     return float(output)
 
 
@@ -99,16 +109,12 @@ def ucx(test, size, iterations, port):
     """The last line of ucx_perftest, one end per core: its columns of numbers."""
     command = ["ucx_perftest", "-p", str(port)]
     environment = dict(os.environ, **UCX)
-    server = subprocess.Popen(["taskset", "-c", "0", *command], env=environment,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        time.sleep(1)
+    with running(["taskset", "-c", "0", *command], 1, env=environment,
+                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
         output = subprocess.run(
             ["taskset", "-c", "1", *command, "127.0.0.1", "-t", test, "-s", str(size), "-n",
              str(iterations), "-w", str(iterations // 10)],
             env=environment, check=True, capture_output=True, text=True, timeout=120).stdout
-    finally:
-        stop(server)
     final = [line for line in output.splitlines() if line.startswith("Final:")]
     return [float(word) for word in final[-1].split()[1:]]
 
@@ -141,16 +147,12 @@ def iperf3(seconds, port):
             ip("-n", name, "address", "add", address, "dev", "veth")
             ip("-n", name, "link", "set", "veth", "mtu", "9000", "up")
         inside = ["ip", "netns", "exec"]
-        server = subprocess.Popen([*inside, far, "taskset", "-c", "0", "iperf3", "-s", "-1", "-p",
-                                   str(port)], stdout=subprocess.DEVNULL)
-        try:
-            time.sleep(0.7)
+        with running([*inside, far, "taskset", "-c", "0", "iperf3", "-s", "-1", "-p", str(port)],
+                     0.7, stdout=subprocess.DEVNULL):
             output = subprocess.run(
                 [*inside, near, "taskset", "-c", "1", "iperf3", "-c", "10.9.8.2", "-J", "-t",
                  str(seconds), "-p", str(port)],
                 check=True, capture_output=True, text=True, timeout=seconds + 30).stdout
-        finally:
-            stop(server)
         return json.loads(output)["end"]["sum_received"]["bits_per_second"] / 1e9
     finally:
         for name in (near, far):
