@@ -48,6 +48,7 @@ rte_mempool* start_port(const std::string& role, const std::string& socket) {
                                         "--lcores",
                                         role == "server" ? "0@0" : "0@1"};
   std::vector<char*> argv;
+  argv.reserve(arguments.size());
   for (std::string& argument : arguments) argv.push_back(argument.data());
   check(rte_eal_init(static_cast<int>(argv.size()), argv.data()), "EAL");
   rte_mempool* pool = rte_pktmbuf_pool_create("frames", 4095, 64, 0, 4736, 0);
