@@ -32,6 +32,20 @@ need_packages() {
     install "${missing[@]}" >/dev/null </dev/null || die "cannot install: ${missing[*]}"
 }
 
+# instructions COMMAND...: how many it takes, as callgrind counts them; what it prints is dropped.
+instructions() {
+  local folder status=0
+  folder=$(mktemp -d)
+  valgrind --tool=callgrind --callgrind-out-file="$folder/out" "$@" 2>"$folder/log" >/dev/null || status=$?
+  if [ $status -eq 0 ]; then
+    awk '/Collected/ { print $NF }' "$folder/log"
+  else
+    cat "$folder/log" >&2
+  fi
+  rm -rf "$folder"
+  return $status
+}
+
 # configure DIRECTORY OPTION...: sets a build directory up, or changes one that is there. Quiet unless
 # it fails.
 configure() {

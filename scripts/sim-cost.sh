@@ -17,9 +17,7 @@ trap 'rm -rf "$results"' EXIT
 for variant in small-128k small-256k large-128k large-256k; do
   run=(build/apps/mrc-sim --quiet config/sim/cost.yaml --variant "$variant")
   "${run[@]}" --json "$results/$variant.json" >/dev/null || die "$variant: failed"
-  valgrind --tool=callgrind --callgrind-out-file="$results/out" "${run[@]}" 2>"$results/log" >/dev/null ||
-    { cat "$results/log" >&2; die "$variant: callgrind failed"; }
-  awk '/Collected/ { print $NF }' "$results/log" >"$results/$variant.instructions"
+  instructions "${run[@]}" >"$results/$variant.instructions" || die "$variant: callgrind failed"
 done
 
 python3 - "$results" <<'PYTHON'

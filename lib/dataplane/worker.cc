@@ -103,7 +103,7 @@ bool Worker::run_held(unsigned loops, Time* last) {
   assert(lock_.held());
   Driving driving(*this);
   bool any = false, work = true;
-  for (unsigned loop = 0; loop < loops && work && !(loop > 0 && lock_.wanted()); ++loop) {
+  for (unsigned loop = 0; loop < loops && work && !(loop > 0 && wanted()); ++loop) {
     if (loop > 0) driving.between_loops();
     const Time now = clock_now();
     work = engine_->run_once(now, doorbells_);
@@ -123,6 +123,7 @@ Time Worker::deadline() {
 
 bool Worker::drive(unsigned loops) {
   if (!lock_.try_lock()) return false;
+  application_waits_.store(false, std::memory_order_relaxed);
   const bool work = run_held(loops);
   lock_.unlock();
   return work;
@@ -133,13 +134,23 @@ bool Worker::progress() {
   bool work = false;
   // A doorbell that rang while another thread was about to let go must not be left unanswered.
   do {
-    if (!lock_.try_lock()) break;
-    Time now;
-    work |= run_held(1, &now);
-    last_progress_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
+    if (!lock_.try_lock()) {
+      application_waits_.store(true, std::memory_order_relaxed);
+      break;
+    }
+    Time last;
+    const bool found = run_held(1, &last);
+    if (found) last = clock_now();  // a loop with work may have been long
+    work |= found;
+    last_progress_.store(last.time_since_epoch().count(), std::memory_order_relaxed);
     lock_.unlock();
   } while (!doorbells_.empty());
   return work;
+}
+
+bool Worker::driven_by_application(Duration recently) {
+  return lock_.held() || application_waits_.exchange(false, std::memory_order_relaxed) ||
+         clock_now() < Time(Duration(last_progress_.load(std::memory_order_relaxed))) + recently;
 }
 
 void Worker::with_core(const std::function<void(transport::Core&, Time now)>& action) {

@@ -66,9 +66,9 @@ class Worker {
   // When time alone must wake it; a time that has passed if it is being driven just now. Asked for
   // by the one who sleeps, so that those who drive need not work it out each time.
   Time deadline();
-  Time last_progress() const {
-    return Time(Duration(last_progress_.load(std::memory_order_relaxed)));
-  }
+  // Whether application threads drive it (inline): one does now, or did within `recently`. Asked by
+  // its own thread, which has then no business here.
+  bool driven_by_application(Duration recently);
   // How often its own thread found work while application threads should have driven (inline).
   uint64_t background_rounds() const { return background_rounds_.load(std::memory_order_relaxed); }
   void count_background_round() { background_rounds_.fetch_add(1, std::memory_order_relaxed); }
@@ -79,6 +79,9 @@ class Worker {
  private:
   class Driving;
   bool run_held(unsigned loops, Time* last = nullptr);  // `last`: when the last loop began
+  bool wanted() const {
+    return lock_.wanted() || application_waits_.load(std::memory_order_relaxed);
+  }
 
   const std::unique_ptr<Engine> engine_;
   const bool inline_;
@@ -86,7 +89,8 @@ class Worker {
   const int wake_fd_;
   Doorbells doorbells_;
   alignas(64) OwnerLock lock_;
-  std::atomic<int64_t> last_progress_{0};  // by an application thread
+  std::atomic<bool> application_waits_{false};  // for its own thread to let go
+  std::atomic<int64_t> last_progress_{0};       // by an application thread
   std::atomic<uint64_t> background_rounds_{0};
   alignas(64) std::atomic<bool> sleeping_{false};
 };

@@ -134,7 +134,7 @@ void WorkerThread::run_background() {
     // Deadlines are the application's to keep while it drives; once it stops, ours.
     if (!driven) until = std::clamp<Time>(worker_.deadline(), before + kShortest, until);
     worker_.sleep(before, until);
-    driven = clock_now() < worker_.last_progress() + kDriven;
+    driven = worker_.driven_by_application(kDriven);
     const bool work = !driven && worker_.drive(kLoopsPerHold);
     if (work) worker_.count_background_round();
     interval = work ? Duration(kShortest) : std::min<Duration>(2 * interval, kLongest);

@@ -3,20 +3,15 @@
 # NSCC: the difference of two runs under callgrind over the difference in writes, so that setting up counts
 # for nothing. Time plays no part: fails only if the code has grown. Expects WRITE_COST and CONFIG.
 set -euo pipefail
+. "$(dirname "$0")/../../scripts/lib.sh"
 command -v valgrind >/dev/null || { echo 'skipped: valgrind is not installed'; exit 77; }
 
 most=5300   # 4,700 to 4,790 measured; the C library and the CRC choose code by processor. To be lowered with each gain
 few=6400 many=38400  # writes
 
-run=$(mktemp -d)
-trap 'rm -rf "$run"' EXIT
-instructions() {  # WRITES
-  valgrind --tool=callgrind --callgrind-out-file="$run/out" "$WRITE_COST" "$CONFIG/loopback-nscc-a.yaml" \
-    "$CONFIG/loopback-nscc-b.yaml" 64 "$1" >"$run/log" 2>&1 || { cat "$run/log" >&2; return 1; }
-  awk '/Collected/ { print $NF }' "$run/log"
-}
-before=$(instructions $few)
-after=$(instructions $many)
+writing=("$WRITE_COST" "$CONFIG/loopback-nscc-a.yaml" "$CONFIG/loopback-nscc-b.yaml" 64)
+before=$(instructions "${writing[@]}" $few)
+after=$(instructions "${writing[@]}" $many)
 each=$(((after - before) / (many - few)))
 echo "$each instructions per 64-byte write, at most $most"
 [ $each -gt 100 ] || { echo 'FAILED: that cannot be' >&2; exit 1; }
