@@ -37,6 +37,7 @@ Channel meet(const Options& options) {
 Options other_end(const Options& options) {
   Options other = options;
   other.config = options.peer_config;
+  other.cpu = options.peer_cpu;
   other.faults = {};
   other.pcap_file.clear();
   other.given.clear();

@@ -1,5 +1,7 @@
 #include "options.h"
 
+#include <sched.h>
+
 #include <CLI/CLI.hpp>
 
 #include "common/cli.h"
@@ -131,6 +133,8 @@ std::optional<RetryCounts> parse_retry(std::string_view text) {
 void add_local(CLI::App* app, Options* o) {
   app->add_option("-c,--config", o->config, "Node file of this end's device")
       ->check(CLI::ExistingFile);
+  app->add_option("--cpu", o->cpu, "Run all threads of this end on one CPU")
+      ->check(CLI::Range(0, CPU_SETSIZE - 1));
   app->add_option("-x,--gid-index", o->gid_index, "Entry of the GID table")
       ->check(CLI::Range(0, 255));
   app->add_option("--timeout", o->timeout, "Local ACK timeout: 1.024 us * 2^N")
@@ -232,6 +236,8 @@ ParsedCommandLine parse_command_line(int argc, char** argv) {
       command.app
           ->add_option("--peer-config", options.peer_config, "Node file of the other end's device")
           ->check(CLI::ExistingFile);
+      command.app->add_option("--peer-cpu", options.peer_cpu, "The same for the other end")
+          ->check(CLI::Range(0, CPU_SETSIZE - 1));
       continue;
     }
     command.app->add_option("-p,--tcp-port", options.tcp_port, "TCP port the ends meet at");

@@ -53,6 +53,7 @@ struct Options {
   std::set<std::string> given;  // of `test`, by JSON name: what the command line said
 
   std::filesystem::path config, peer_config;
+  std::optional<int> cpu, peer_cpu;  // for all threads of an end; unset: wherever
   std::string server = "127.0.0.1";
   uint16_t tcp_port = 18515;
   double connect_seconds = 15;

@@ -9,6 +9,7 @@
 #include "common/clock.h"
 #include "common/counters.h"
 #include "common/error.h"
+#include "common/pinning.h"
 #include "common/seed.h"
 #include "latency.h"
 #include "layout.h"
@@ -50,6 +51,7 @@ void Session::run() {
 }
 
 void Session::run_to_the_end() {
+  run_on_cpu(options_.cpu);  // so that the node's threads start there, too
   const config::NodeConfig config = config::load_node(options_.config);
   agree(config);
   engine_.emplace(config, verbs::OpenOptions{options_.pcap_file, seed_});
