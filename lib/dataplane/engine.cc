@@ -53,6 +53,20 @@ size_t Inboxes::take(size_t worker, std::span<rte_mbuf*> out) {
 
 namespace {
 
+std::span<const uint8_t> data_of(const rte_mbuf* segment) {
+  return {rte_pktmbuf_mtod(segment, const uint8_t*), segment->data_len};
+}
+
+// What is looked at first of a packet that another core has written. So many packets ahead.
+constexpr size_t kAhead = 4;
+void fetch(const rte_mbuf* packet) {
+  const auto* headers = rte_pktmbuf_mtod(packet, const uint8_t*);
+  for (size_t at = 0; at < wire::kMaxHeaderSize; at += RTE_CACHE_LINE_SIZE)
+    rte_prefetch0(headers + at);
+  for (const rte_mbuf* segment = packet->next; segment != nullptr; segment = segment->next)
+    rte_prefetch0(segment);
+}
+
 bool is_port_status_update(const wire::Packet& packet) {
   const auto* request = std::get_if<wire::EndpointRequest>(&packet.transport.body);
   return request != nullptr && packet.transport.bth.dest_qp == kEndpointQpn &&
@@ -134,10 +148,9 @@ bool Engine::receive(Time now) {
   for (size_t q = 0; q < rx_queues_.size(); ++q) {
     const std::span packets = std::span(received_[q].packets).first(received_[q].count);
     const PortId port = rx_queues_[q]->port();
-    for (size_t i = 0; i < std::min<size_t>(packets.size(), 2); ++i)
-      rte_prefetch0(rte_pktmbuf_mtod(packets[i], void*));
+    for (const rte_mbuf* packet : packets.first(std::min(packets.size(), kAhead))) fetch(packet);
     for (size_t i = 0; i < packets.size(); ++i) {
-      if (i + 2 < packets.size()) rte_prefetch0(rte_pktmbuf_mtod(packets[i + 2], void*));
+      if (i + kAhead < packets.size()) fetch(packets[i + kAhead]);
       handle(now, port, packets[i], false);
     }
   }
@@ -157,18 +170,20 @@ bool Engine::take_handed_over(Time now) {
 
 // Takes the packet over. Whoever it ends with, it ends in one counted outcome.
 void Engine::handle(Time now, PortId port, rte_mbuf* packet, bool handed_over) {
-  const std::optional<std::span<const uint8_t>> frame = frame_of(packet);
-  if (!frame) {
-    core_.count_drop(wire::Outcome::drop_bad_length);
-  } else if (const wire::ParseResult parsed = wire::parse(*frame, parse_options_, packet_);
-             !parsed.ok) {
+  wire::FrameView frame = frame_of(packet);
+  wire::ParseResult parsed = wire::parse(frame, parse_options_, packet_);
+  if (!parsed.ok && !frame.in_one_piece()) {
+    frame = in_one_piece(packet);
+    parsed = wire::parse(frame, parse_options_, packet_);
+  }
+  if (!parsed.ok) {
     core_.count_drop(parsed.drop);
   } else if (const wire::Outcome verdict = router_.accept(port, packet_); wire::is_drop(verdict)) {
     core_.count_drop(verdict);
   } else if (const size_t owner = handed_over ? index_ : owner_of(packet_); owner == index_) {
     packet->port = port.value();
     if (!handed_over && is_port_status_update(packet_)) copy_to_others(packet);
-    core_.receive(now, port, packet_, *frame);
+    core_.receive(now, port, packet_, frame);
   } else {
     packet->port = port.value();
     if (inboxes_.put(owner, packet)) return;
@@ -179,9 +194,18 @@ void Engine::handle(Time now, PortId port, rte_mbuf* packet, bool handed_over) {
   tsan::release(pool);  // whoever finds all of it back frees it
 }
 
-// The frame in one piece; nullopt: larger than any frame of ours.
-std::optional<std::span<const uint8_t>> Engine::frame_of(const rte_mbuf* packet) {
-  if (packet->pkt_len > linear_.size()) return std::nullopt;
+// The frame as it lies in its mbufs where that is a form that the parser knows: one mbuf, or the
+// three that PacketBuilder makes of a lent payload.
+wire::FrameView Engine::frame_of(const rte_mbuf* packet) {
+  if (packet->nb_segs == 1) return data_of(packet);
+  if (packet->nb_segs == 3)
+    return {data_of(packet), data_of(packet->next), data_of(packet->next->next)};
+  return in_one_piece(packet);
+}
+
+// Copied; empty, which parses as truncated, if larger than any frame of ours.
+wire::FrameView Engine::in_one_piece(const rte_mbuf* packet) {
+  if (packet->pkt_len > linear_.size()) return {};
   const void* data = rte_pktmbuf_read(packet, 0, packet->pkt_len, linear_.data());
   return std::span(static_cast<const uint8_t*>(data), packet->pkt_len);
 }

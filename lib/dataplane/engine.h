@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -90,7 +89,8 @@ class Engine {
 
   void handle(Time now, PortId port, rte_mbuf* packet, bool handed_over);
   void copy_to_others(const rte_mbuf* packet);
-  std::optional<std::span<const uint8_t>> frame_of(const rte_mbuf* packet);
+  wire::FrameView frame_of(const rte_mbuf* packet);
+  wire::FrameView in_one_piece(const rte_mbuf* packet);
   size_t owner_of(const wire::Packet& packet) const;
   size_t poll_core(Time now);
 

@@ -245,7 +245,7 @@ void Core::count(Outcome outcome) { ++counters_.outcomes[static_cast<size_t>(out
 void Core::count_drop(Outcome drop) { count(drop); }
 
 Outcome Core::receive(Time now, PortId port, const wire::Packet& packet,
-                      std::span<const uint8_t> frame) {
+                      const wire::FrameView& frame) {
   const Outcome outcome = dispatch(now, port, packet, frame);
   count(outcome);
   return outcome;
@@ -253,7 +253,7 @@ Outcome Core::receive(Time now, PortId port, const wire::Packet& packet,
 
 // The order of checks: QPN and state, addresses, integrity; then the packet's own kind.
 Outcome Core::dispatch(Time now, PortId port, const wire::Packet& packet,
-                       std::span<const uint8_t> frame) {
+                       const wire::FrameView& frame) {
   const wire::Bth& bth = packet.transport.bth;
   if (bth.dest_qp == kEndpointQpn) return receive_endpoint(now, port, packet, frame);
   Qp* qp = nullptr;

@@ -26,6 +26,7 @@
 #include "transport/qp.h"
 #include "transport/send_queue.h"
 #include "transport/timers.h"
+#include "wire/codec.h"
 #include "wire/outcome.h"
 #include "wire/packet.h"
 
@@ -132,7 +133,7 @@ class Core {
   // once QP and addresses are known to be right; empty: the packet's integrity is known already
   // (a simulator that stores no bytes, or a parser that verified it).
   wire::Outcome receive(Time now, PortId port, const wire::Packet& packet,
-                        std::span<const uint8_t> frame);
+                        const wire::FrameView& frame);
   // A data packet of which the driver could take in no more than the headers: its pool of packet
   // buffers is empty (kNoPacketBuffer), or something else that it needs is (kNoResource). Answered
   // with a NACK; like a trimmed packet it is trusted no further.
@@ -194,7 +195,7 @@ class Core {
  private:
   void count(wire::Outcome outcome);
   wire::Outcome dispatch(Time now, PortId port, const wire::Packet& packet,
-                         std::span<const uint8_t> frame);
+                         const wire::FrameView& frame);
   wire::Outcome check_connection(const wire::Packet& packet, Qp*& qp);
   wire::Outcome receive_for_qp(Time now, const wire::Packet& packet, Qp& qp);
   wire::Outcome receive_for_responder(Time now, const wire::Packet& packet, Qp& qp);
@@ -222,7 +223,7 @@ class Core {
 
   // Endpoint operations (core_endpoint.cc).
   wire::Outcome receive_endpoint(Time now, PortId port, const wire::Packet& packet,
-                                 std::span<const uint8_t> frame);
+                                 const wire::FrameView& frame);
   wire::Outcome receive_endpoint_request(Time now, PortId port, const wire::Packet& packet,
                                          const wire::EndpointRequest& request);
   wire::Outcome receive_endpoint_response(Time now, PortId port, const wire::Packet& packet);

@@ -44,7 +44,7 @@ void Core::tell_ports(Time now, DestinationGroup& group) {
 // ---- input ----
 
 Outcome Core::receive_endpoint(Time now, PortId port, const wire::Packet& packet,
-                               std::span<const uint8_t> frame) {
+                               const wire::FrameView& frame) {
   if (packet.trimmed) return Outcome::drop_trimmed;
   if (!frame.empty() && !wire::icrc_matches(frame, packet)) return Outcome::drop_icrc;
   if (packet.transport.bth.opcode == wire::Opcode::kEndpointResponse)

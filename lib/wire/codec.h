@@ -2,8 +2,10 @@
 // or writes a header byte. Neither allocates.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "wire/icrc.h"
 #include "wire/layout.h"
@@ -11,6 +13,31 @@
 #include "wire/packet.h"
 
 namespace softmrc::wire {
+
+// A frame as it lies in memory: in one piece, or in three, as a sender that lends its payload
+// leaves it: headers, payload, and what follows. Refers to bytes, owns none.
+class FrameView {
+ public:
+  FrameView() = default;
+  template <typename Bytes>
+    requires std::convertible_to<Bytes, std::span<const uint8_t>>
+  FrameView(Bytes&& whole)  // NOLINT: a frame in one piece is a frame
+      : head_(std::forward<Bytes>(whole)) {}
+  FrameView(std::span<const uint8_t> headers, std::span<const uint8_t> payload,
+        std::span<const uint8_t> tail)
+      : head_(headers), payload_(payload), tail_(tail), in_one_piece_(false) {}
+
+  bool in_one_piece() const { return in_one_piece_; }
+  bool empty() const { return size() == 0; }
+  size_t size() const { return head_.size() + payload_.size() + tail_.size(); }
+  std::span<const uint8_t> head() const { return head_; }  // all of it if in one piece
+  std::span<const uint8_t> payload() const { return payload_; }
+  std::span<const uint8_t> tail() const { return tail_; }
+
+ private:
+  std::span<const uint8_t> head_, payload_, tail_;
+  bool in_one_piece_ = true;
+};
 
 struct ParseOptions {
   uint16_t udp_port = kDefaultUdpPort;
@@ -26,10 +53,12 @@ struct ParseResult {
 // Parses one whole Ethernet frame (without FCS, padding allowed) into `out`, which is complete if
 // ok and of no meaning otherwise. Never reads outside `frame`. Whether addresses are ours and what
 // values mean is not checked here. A trimmed packet is ok, with no ICRC verified.
-ParseResult parse(std::span<const uint8_t> frame, const ParseOptions& options, Packet& out);
+// A frame in pieces is ok only if whole and cut right before and right behind the payload; otherwise
+// the drop means nothing, and the caller parses it again in one piece.
+ParseResult parse(const FrameView& frame, const ParseOptions& options, Packet& out);
 
 // Whether the ICRC of a packet that parse() took from `frame` is right; false if it is trimmed.
-bool icrc_matches(std::span<const uint8_t> frame, const Packet& packet);
+bool icrc_matches(const FrameView& frame, const Packet& packet);
 
 // Size in bytes of everything from Ethernet up to the payload.
 size_t header_size(const NetworkHeaders& net, const TransportHeaders& transport);

@@ -32,16 +32,38 @@ void clear_upper_halves() {}
 constexpr bool kHasUpperHalves = false;
 #endif
 
-void mask_ipv6(uint8_t* ip) {
-  ip[0] |= 0x0F;  // the version stays; traffic class and flow label
-  ip[1] = ip[2] = ip[3] = kOnes;
-  ip[7] = kOnes;  // hop limit
+// Ones where the headers from IP to BTH have variant fields. Set by whole vectors, because the CRC
+// reads such, and would wait for narrower stores.
+template <size_t IpSize>
+using Mask = std::array<uint8_t, IpSize + kUdpSize + 8>;  // of BTH what matters, in whole words
+
+template <size_t IpSize>
+constexpr void add_udp_and_bth(Mask<IpSize>& mask) {
+  mask[IpSize + kUdpChecksumOffset] = mask[IpSize + kUdpChecksumOffset + 1] = kOnes;
+  mask[IpSize + kUdpSize + kBthVariantOffset] = kOnes;
 }
 
-void mask_ipv4(uint8_t* ip) {
-  ip[1] = kOnes;            // TOS
-  ip[8] = kOnes;            // TTL
-  ip[10] = ip[11] = kOnes;  // header checksum
+constexpr Mask<kIpv6Size> ipv6_mask() {
+  Mask<kIpv6Size> mask{};
+  mask[0] = 0x0F;  // the version stays; traffic class and flow label
+  mask[1] = mask[2] = mask[3] = kOnes;
+  mask[7] = kOnes;  // hop limit
+  add_udp_and_bth<kIpv6Size>(mask);
+  return mask;
+}
+
+constexpr Mask<kIpv4Size> ipv4_mask() {
+  Mask<kIpv4Size> mask{};
+  mask[1] = kOnes;              // TOS
+  mask[8] = kOnes;              // TTL
+  mask[10] = mask[11] = kOnes;  // header checksum
+  add_udp_and_bth<kIpv4Size>(mask);
+  return mask;
+}
+
+template <size_t Size>
+void set_ones(const std::array<uint8_t, Size>& mask, uint8_t* headers) {
+  for (size_t i = 0; i < Size; ++i) headers[i] |= mask[i];
 }
 
 }  // namespace
@@ -81,16 +103,12 @@ void Icrc::update_masked(const uint8_t* ip, size_t size, bool v4) {
   const size_t head = std::min(size, kMasked);
   std::memcpy(copy, ip, head);
   gathered_size_ = static_cast<uint32_t>(head);
-
-  uint8_t* udp = copy + (v4 ? kIpv4Size : kIpv6Size);
-  if (v4) {
-    mask_ipv4(copy);
-  } else {
-    mask_ipv6(copy);
-  }
-  udp[kUdpChecksumOffset] = udp[kUdpChecksumOffset + 1] = kOnes;
-  udp[kUdpSize + kBthVariantOffset] = kOnes;
-
+  static constexpr auto kIpv6Mask = ipv6_mask();
+  static constexpr auto kIpv4Mask = ipv4_mask();
+  if (v4)
+    set_ones(kIpv4Mask, copy);
+  else
+    set_ones(kIpv6Mask, copy);
   if (size > head) update(ip + head, size - head);
 }
 

@@ -27,7 +27,7 @@ constexpr ParseResult drop(Outcome why) { return {.ok = false, .drop = why}; }
 
 class Parser {
  public:
-  Parser(std::span<const uint8_t> frame, const ParseOptions& options, Packet& out)
+  Parser(const FrameView& frame, const ParseOptions& options, Packet& out)
       : frame_(frame), options_(options), out_(out) {}
 
   ParseResult run() {
@@ -35,6 +35,7 @@ class Parser {
     if (const ParseResult r = parse_bth(); !r.ok) return r;
     derive();
     if (is_trimmed()) {
+      if (!frame_.in_one_piece()) return drop(Outcome::drop_truncated);
       parse_trimmed();
       return kOk;
     }
@@ -45,12 +46,12 @@ class Parser {
   }
 
  private:
-  size_t left() const { return frame_.size() - at_; }
+  size_t left() const { return frame_.head().size() - at_; }
 
   // The next header, without taking it. Precondition: left() >= Size.
   template <size_t Size>
   HeaderView<Size> peek() const {
-    return HeaderView<Size>(frame_.data() + at_, Size);
+    return HeaderView<Size>(frame_.head().data() + at_, Size);
   }
   template <size_t Size>
   HeaderView<Size> take() {
@@ -243,9 +244,16 @@ class Parser {
     const bool fits = is_write(bth.opcode) ? bth.pad_count <= padded && padded % 4 == 0
                                            : bth.pad_count == 0 && padded == 0;
     if (!fits) return drop(Outcome::drop_payload_length);
+    if (left() < headers) return drop(Outcome::drop_truncated);  // further in another piece
 
     decode_body();
-    out_.payload = frame_.subspan(at_, padded - bth.pad_count);
+    const size_t length = padded - bth.pad_count;
+    if (frame_.in_one_piece()) {
+      out_.payload = frame_.head().subspan(at_, length);
+    } else {
+      if (left() != 0 || frame_.payload().size() != length) return drop(Outcome::drop_truncated);
+      out_.payload = frame_.payload();
+    }
     return kOk;
   }
 
@@ -288,26 +296,36 @@ class Parser {
     }
   }
 
-  const std::span<const uint8_t> frame_;
+  const FrameView& frame_;
   const ParseOptions& options_;
   Packet& out_;
-  size_t at_ = 0;  // at most frame_.size()
+  size_t at_ = 0;  // at most frame_.head().size()
   // Where each header says the packet ends; may lie beyond the frame.
   size_t outer_end_ = 0, ip_end_ = 0, udp_end_ = 0;
 };
 
 }  // namespace
 
-ParseResult parse(std::span<const uint8_t> frame, const ParseOptions& options, Packet& out) {
+ParseResult parse(const FrameView& frame, const ParseOptions& options, Packet& out) {
   return Parser(frame, options, out).run();
 }
 
-bool icrc_matches(std::span<const uint8_t> frame, const Packet& packet) {
+bool icrc_matches(const FrameView& frame, const Packet& packet) {
   const FrameLayout& at = packet.layout;
   if (packet.trimmed) return false;
+  const uint8_t* const head = frame.head().data();
+  const uint8_t* icrc_at = head + at.icrc;
   Icrc icrc;
-  icrc.update_masked(frame.data() + at.ip, at.icrc - at.ip, packet.net.ip.dst.is_v4());
-  return icrc.value() == load_le32(frame.data() + at.icrc);
+  if (frame.in_one_piece()) {
+    icrc.update_masked(head + at.ip, at.icrc - at.ip, packet.net.ip.dst.is_v4());
+  } else {
+    const size_t before = frame.head().size() + frame.payload().size();
+    icrc.update_masked(head + at.ip, frame.head().size() - at.ip, packet.net.ip.dst.is_v4());
+    icrc.update(frame.payload().data(), frame.payload().size());
+    icrc.update(frame.tail().data(), at.icrc - before);  // pad
+    icrc_at = frame.tail().data() + (at.icrc - before);
+  }
+  return icrc.value() == load_le32(icrc_at);
 }
 
 }  // namespace softmrc::wire

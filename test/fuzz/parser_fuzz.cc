@@ -59,6 +59,27 @@ void check_rebuilt(const Packet& p) {
           "derived values agree");
 }
 
+// The same bytes in three pieces: cut where the parser takes that, they are the same packet; cut
+// elsewhere, nothing is read beyond a piece.
+void check_pieces(std::span<const uint8_t> frame, const ParseOptions& options, const Packet& whole) {
+  const auto cut = [&](size_t first, size_t second) {
+    const std::vector<uint8_t> head(frame.begin(), frame.begin() + static_cast<ptrdiff_t>(first));
+    const std::vector<uint8_t> payload(frame.begin() + static_cast<ptrdiff_t>(first),
+                                       frame.begin() + static_cast<ptrdiff_t>(second));
+    const std::vector<uint8_t> tail(frame.begin() + static_cast<ptrdiff_t>(second), frame.end());
+    Packet p;
+    const bool ok = parse(FrameView(head, payload, tail), options, p).ok;
+    require(!ok || std::ranges::equal(p.payload, whole.payload), "payload agrees in pieces");
+    return ok;
+  };
+  if (!whole.trimmed) {
+    const size_t first = static_cast<size_t>(whole.payload.data() - frame.data());
+    require(cut(first, first + whole.payload.size()), "a frame cut around its payload is taken");
+  }
+  const size_t first = frame.empty() ? 0 : frame.back() % (frame.size() + 1);
+  cut(first, first + (frame.size() - first) / 2);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -73,6 +94,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   check_packet(frame, packet);
   if (can_be_built(packet)) check_rebuilt(packet);
+  check_pieces(frame, options, packet);
 
   options.verify_icrc = true;
   Packet verified;

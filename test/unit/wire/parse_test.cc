@@ -28,7 +28,7 @@ std::string verdict(const Frame& frame, const ParseOptions& options = {}) {
   const auto exact = std::make_unique<uint8_t[]>(frame.size());
   std::ranges::copy(frame, exact.get());
   Packet p;
-  const ParseResult r = parse({exact.get(), frame.size()}, options, p);
+  const ParseResult r = parse(std::span(exact.get(), frame.size()), options, p);
   if (!r.ok) return name(r.drop);
   return p.trimmed ? "trimmed" : "accepted";
 }
