@@ -17,6 +17,10 @@ namespace softmrc::dataplane {
 namespace {
 
 constexpr unsigned kCacheSize = 256;  // per lcore
+// What was freed last is still in cache and is given out first: DPDK's default, a ring, walks through
+// the whole pool instead (over net_ring, 0.6 to 0.8 of the throughput). Where DPDK lacks the stack's
+// driver, its own choice.
+constexpr const char* kOrders[] = {"lf_stack", nullptr};
 
 struct ParkedPool {
   rte_mempool* pool;
@@ -54,8 +58,11 @@ MbufPool::MbufPool(uint32_t mbufs, uint32_t data_room) : size_(mbufs), data_room
     throw NodeError("an mbuf of " + std::to_string(data_room) + " bytes is too large (at most " +
                     std::to_string(UINT16_MAX - RTE_PKTMBUF_HEADROOM) + ")");
   }
-  pool_ = rte_pktmbuf_pool_create(name.c_str(), mbufs, std::min(kCacheSize, mbufs / 2), 0,
-                                  static_cast<uint16_t>(room), SOCKET_ID_ANY);
+  for (const char* order : kOrders) {
+    pool_ = rte_pktmbuf_pool_create_by_ops(name.c_str(), mbufs, std::min(kCacheSize, mbufs / 2), 0,
+                                           static_cast<uint16_t>(room), SOCKET_ID_ANY, order);
+    if (pool_ != nullptr) break;
+  }
   if (pool_ == nullptr) {
     throw NodeError("no memory for " + std::to_string(mbufs) + " mbufs of " +
                     std::to_string(data_room) + " bytes: " + rte_strerror(rte_errno) +

@@ -30,7 +30,7 @@ class MbufPool {
 
  private:
   const uint32_t size_, data_room_;
-  rte_mempool* pool_;
+  rte_mempool* pool_ = nullptr;
 };
 
 }  // namespace softmrc::dataplane

@@ -88,30 +88,40 @@ PacketBuilder::PacketBuilder(rte_mempool* pool, uint32_t data_room, uint32_t max
       loans_(loans) {}
 
 PacketBuilder::~PacketBuilder() {
-  rte_pktmbuf_free_bulk(stock_.data(), static_cast<unsigned>(stock_.size()));
+  rte_mempool_put_bulk(pool_, reinterpret_cast<void**>(stock_.data()),
+                       static_cast<unsigned>(stock_.size()));
 }
 
 size_t PacketBuilder::prepare(size_t packets) {
   const size_t want = packets * mbufs_per_packet_;
   const size_t have = stock_.size();
   if (have < want) {
-    stock_.resize(want);  // allocates the first time only
-    if (rte_pktmbuf_alloc_bulk(pool_, stock_.data() + have, static_cast<unsigned>(want - have)) !=
-        0) {
-      // Scarce: at least one packet, so that an acknowledgement can leave and free others.
-      stock_.resize(std::max(have, mbufs_per_packet_));
-      if (have < mbufs_per_packet_ &&
-          rte_pktmbuf_alloc_bulk(pool_, stock_.data() + have,
-                                 static_cast<unsigned>(mbufs_per_packet_ - have)) != 0)
-        stock_.resize(have);
-    }
+    // Scarce: at least one packet, so that an acknowledgement can leave and free others.
+    if (!stock_up(have, want) && !stock_up(have, std::max(have, mbufs_per_packet_)))
+      stock_.resize(have);
   }
   return std::min(packets, stock_.size() / mbufs_per_packet_);
+}
+
+// Whoever freed an mbuf, often on another core, wrote to it last: it is fetched now, and written
+// when it is taken.
+bool PacketBuilder::stock_up(size_t have, size_t want) {
+  stock_.resize(want);
+  const auto added = std::span(stock_).subspan(have);
+  if (rte_mempool_get_bulk(pool_, reinterpret_cast<void**>(added.data()),
+                           static_cast<unsigned>(added.size())) != 0)
+    return false;
+  for (rte_mbuf* mbuf : added) {
+    __builtin_prefetch(mbuf, 1);
+    __builtin_prefetch(&mbuf->next, 1);
+  }
+  return true;
 }
 
 rte_mbuf* PacketBuilder::take() {
   rte_mbuf* mbuf = stock_.back();
   stock_.pop_back();
+  rte_pktmbuf_reset(mbuf);
   return mbuf;
 }
 

@@ -50,13 +50,14 @@ class PacketBuilder {
   class Chain;
   void copy_payload(const transport::TxPacket& packet, Chain& chain, wire::Icrc& icrc);
   bool lend_payload(const transport::TxPacket& packet, Chain& chain, wire::Icrc& icrc);
+  bool stock_up(size_t have, size_t want);
   rte_mbuf* take();
 
   rte_mempool* const pool_;
   const uint32_t data_room_;
   const size_t mbufs_per_packet_;
   ZeroCopyLoans* const loans_;
-  std::vector<rte_mbuf*> stock_;  // reset mbufs
+  std::vector<rte_mbuf*> stock_;  // as the pool gave them
 };
 
 }  // namespace softmrc::dataplane
