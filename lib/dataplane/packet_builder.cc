@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/prefetch.h"
 #include "dataplane/zero_copy.h"
 #include "wire/codec.h"
 
@@ -112,10 +113,18 @@ bool PacketBuilder::stock_up(size_t have, size_t want) {
                            static_cast<unsigned>(added.size())) != 0)
     return false;
   for (rte_mbuf* mbuf : added) {
-    __builtin_prefetch(mbuf, 1);
-    __builtin_prefetch(&mbuf->next, 1);
+    prefetch_for_write(mbuf);
+    prefetch_for_write(&mbuf->next);
   }
   return true;
+}
+
+// The next packet is most likely as long as this one.
+void PacketBuilder::fetch_next_room(uint32_t payload_size) {
+  if (stock_.empty()) return;
+  const rte_mbuf* mbuf = stock_.back();
+  prefetch_for_write(static_cast<uint8_t*>(mbuf->buf_addr) + RTE_PKTMBUF_HEADROOM,
+                     std::min(wire::kMaxHeaderSize + payload_size, size_t{data_room_}));
 }
 
 rte_mbuf* PacketBuilder::take() {
@@ -132,6 +141,7 @@ PacketBuilder::Built PacketBuilder::build(const Plane& plane, transport::TxPacke
   wire::Icrc icrc;
   chain.commit(
       wire::build_headers(packet.net, packet.transport, packet.payload_size, chain.front(), icrc));
+  fetch_next_room(packet.payload_size);
   const bool lent = plane.lend && lend_payload(packet, chain, icrc);
   if (!lent) copy_payload(packet, chain, icrc);
 

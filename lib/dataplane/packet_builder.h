@@ -51,6 +51,7 @@ class PacketBuilder {
   void copy_payload(const transport::TxPacket& packet, Chain& chain, wire::Icrc& icrc);
   bool lend_payload(const transport::TxPacket& packet, Chain& chain, wire::Icrc& icrc);
   bool stock_up(size_t have, size_t want);
+  void fetch_next_room(uint32_t payload_size);
   rte_mbuf* take();
 
   rte_mempool* const pool_;

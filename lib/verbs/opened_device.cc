@@ -9,6 +9,7 @@
 #include <string_view>
 #include <thread>
 
+#include "base/prefetch.h"
 #include "dataplane/clock.h"
 #include "dataplane/worker.h"
 #include "telemetry/log.h"
@@ -76,6 +77,7 @@ Device::Device(DeviceEntry& entry, const OpenOptions& options)
     : entry_(entry),
       process_(process_generation()),
       cores_scarce_(too_few_cores(entry.config.workers)),
+      planes_(entry.config.planes.size()),
       bounds_(bounds_of(entry.config)),
       // Keys are to be hard to guess, whatever seed an experiment repeats its packets with.
       regions_(system_seed()),
@@ -184,6 +186,7 @@ bool Device::place(const void* protection_domain, uint32_t rkey, uint64_t va,
   uint8_t* target =
       regions_.resolve(rkey, protection_domain, IBV_ACCESS_REMOTE_WRITE, va, payload.size());
   if (!target) return false;
+  prefetch_for_write(target + planes_ * payload.size(), payload.size());
   copy_ascending(target, payload.data(), payload.size());
   linger_.data_placed();
   return true;
