@@ -73,6 +73,14 @@ FaultPlan::FaultPlan(const FaultOptions& options, dataplane::Node& node) : node_
     rule.delay = Duration(options.delay_ns);
     add("delay", rule);
   }
+  for (size_t plane = 1; options.plane_rate_mbps > 0 && plane <= node.ports().size(); ++plane) {
+    FaultRule rule;
+    rule.action = FaultAction::kRateLimit;
+    rule.direction = FaultDirection::kTransmit;
+    rule.port = PortId(static_cast<uint8_t>(plane));
+    rule.bytes_per_second = options.plane_rate_mbps * 1'000'000 / 8;
+    add("rate of plane " + std::to_string(plane), rule);
+  }
   for (const FaultOptions::Blackhole& hole : options.blackholes) {
     if (hole.plane.value() > node.ports().size())
       throw AppError("--blackhole: the node has no plane " + std::to_string(hole.plane.value()));

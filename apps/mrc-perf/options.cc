@@ -97,6 +97,9 @@ void add_faults(CLI::App* app, FaultOptions* f) {
       ->check(CLI::Range(1, 4096))
       ->group("Faults");
   app->add_option("--delay-ns", f->delay_ns, "Every packet delayed by this much")->group("Faults");
+  app->add_option("--plane-rate-mbps", f->plane_rate_mbps,
+                  "Each plane carries no more than this of what the end sends")
+      ->group("Faults");
   app->add_option_function<std::vector<std::string>>(
          "--loss-ev",
          [f](const std::vector<std::string>& texts) {
@@ -169,7 +172,7 @@ const char* name(Role role) {
 }
 
 bool FaultOptions::any() const {
-  return loss > 0 || duplicate > 0 || reorder > 0 || corrupt > 0 || delay_ns > 0 ||
+  return loss > 0 || duplicate > 0 || reorder > 0 || corrupt > 0 || delay_ns > 0 || plane_rate_mbps > 0 ||
          !ev_losses.empty() || !blackholes.empty();
 }
 

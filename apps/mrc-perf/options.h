@@ -41,6 +41,7 @@ struct FaultOptions {
   double loss = 0, duplicate = 0, reorder = 0, corrupt = 0;
   uint32_t reorder_distance = 16;  // packets
   uint32_t delay_ns = 0;
+  uint64_t plane_rate_mbps = 0;  // 0: not limited
   std::vector<EvLoss> ev_losses;
   std::vector<Blackhole> blackholes;
 

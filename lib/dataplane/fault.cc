@@ -52,12 +52,12 @@ void FaultInjector::publish(std::unique_ptr<RuleSet> rules) {
   owned_ = std::move(rules);
 }
 
-FaultInjector::RuleId FaultInjector::add_locked(const FaultRule& rule) {
+FaultInjector::RuleId FaultInjector::add_locked(const FaultRule& rule, Place place) {
   auto active = std::make_shared<ActiveRule>();
   active->id = next_id_++;
   active->rule = rule;
   auto rules = std::make_unique<RuleSet>(*owned_);
-  rules->push_back(active);
+  rules->insert(place == Place::kFirst ? rules->begin() : rules->end(), active);
   publish(std::move(rules));
   return active->id;
 }
@@ -65,7 +65,7 @@ FaultInjector::RuleId FaultInjector::add_locked(const FaultRule& rule) {
 FaultInjector::RuleId FaultInjector::add(const FaultRule& rule) {
   check(rule);
   const std::lock_guard lock(mutex_);
-  return add_locked(rule);
+  return add_locked(rule, Place::kLast);
 }
 
 FaultCounters FaultInjector::remove_locked(RuleId id) {
@@ -95,7 +95,7 @@ void FaultInjector::black_hole(PortId port) {
   if (black_holes_.contains(port)) return;
   FaultRule rule;
   rule.port = port;
-  black_holes_[port] = add_locked(rule);
+  black_holes_[port] = add_locked(rule, Place::kFirst);
 }
 
 void FaultInjector::restore(PortId port) {

@@ -68,7 +68,7 @@ class FaultInjector {
   RuleId add(const FaultRule& rule);
   FaultCounters remove(RuleId id);  // returns what it did; all zero if unknown
   void clear();                     // all rules, black holes included
-  void black_hole(PortId port);     // drops everything, both ways
+  void black_hole(PortId port);     // drops everything, both ways, ahead of other rules
   void restore(PortId port);
 
   FaultCounters counters() const;  // all rules that ever were
@@ -98,7 +98,8 @@ class FaultInjector {
 
   void publish(std::unique_ptr<RuleSet> rules);
   FaultCounters remove_locked(RuleId id);
-  RuleId add_locked(const FaultRule& rule);
+  enum class Place : uint8_t { kFirst, kLast };
+  RuleId add_locked(const FaultRule& rule, Place place);
 
   const uint16_t udp_port_;
   const uint64_t seed_;

@@ -195,6 +195,17 @@ TEST_CASE("a rate limit spaces packets out and drops what would wait too long") 
   CHECK(lane.pass(std::vector<rte_mbuf*>{}, kNow + 2ms).size() == counts.delayed);
 }
 
+TEST_CASE("a black hole swallows what an earlier rule would hold") {
+  Lane lane;
+  FaultRule slow;
+  slow.action = FaultAction::kDelay;
+  lane.injector.add(slow);
+  lane.injector.black_hole(PortId(1));
+  CHECK(lane.pass(1, 20, kNow).empty());
+  CHECK(lane.injector.counters().data.dropped == 20);
+  CHECK(lane.injector.counters().data.delayed == 0);
+}
+
 TEST_CASE("the same seed drops the same packets, another seed others") {
   const auto survivors = [](uint64_t seed) {
     Lane lane(seed);
