@@ -14,6 +14,7 @@ Srv6Plan::Srv6Plan(const config::Srv6TemplateConfig& config,
     : prefix_(config.prefix),
       prefix_length_(config.prefix_length),
       uplinks_(config.uplinks),
+      reciprocal_((uint64_t{1} << 32) / config.uplinks + 1),
       has_srh_(config.usids.size() > usid_capacity(config.format)),
       takes_downlink_(config.downlink_index.has_value()) {
   const size_t capacity = usid_capacity(config.format);
@@ -59,7 +60,8 @@ Srv6Plan::Containers Srv6Plan::containers(const Entry& entry, uint16_t downlink_
   Containers result = planes_[entry.port.value() - 1u].containers;
   // [D] The EV universe is as wide as the widest template; under a template with a single path
   // (destination on our own T0) all of a plane's EVs name that one.
-  const uint32_t uplink = entry.number < uplinks_ ? entry.number : entry.number % uplinks_;
+  const uint32_t rounds = static_cast<uint32_t>(uint64_t{entry.number} * reciprocal_ >> 32);
+  const uint32_t uplink = entry.number - rounds * uplinks_;
   for (const Slot& slot : completed_) {
     uint16_t bits = deposit_bits(uplink, slot.uplink_mask);
     if (slot.role == Role::kDownlink) bits |= downlink_usid;

@@ -50,6 +50,7 @@ class Srv6Plan {
   IpAddress prefix_;
   uint8_t prefix_length_;
   uint16_t uplinks_;
+  uint64_t reciprocal_;  // 2^32 / uplinks_, rounded up: exact quotients for numbers of 16 bits
   bool has_srh_;
   bool takes_downlink_;
   std::vector<Slot> slots_;             // every uSID of the path, in order
