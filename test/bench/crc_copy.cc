@@ -45,12 +45,14 @@ int main(int argc, char** argv) {
   uint32_t sum = 0;
   std::printf("{");
   const char* separator = "";
-  for (const size_t size : {size_t{1} << 20, size_t{256} << 20}) {
+  for (const size_t size : {size_t{512} << 10, size_t{256} << 20}) {
+    const bool mega = size >= size_t{1} << 20;
     std::vector<uint8_t> from(size, 0x3C), to(size, 1);
     std::vector<double> rates;
     rates.reserve(static_cast<size_t>(rounds));
     for (int i = 0; i < rounds; ++i) rates.push_back(gigabytes_per_second(from, to, block, sum));
-    std::printf("%s\"%zu MiB\": %.3f", separator, size >> 20, median(rates));
+    std::printf("%s\"%zu %s\": %.3f", separator, size >> (mega ? 20 : 10), mega ? "MiB" : "KiB",
+                median(rates));
     separator = ", ";
   }
   std::printf(", \"checksum\": %u}\n", sum);
