@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 
+import chart
 import yardsticks
 
 PATH_MTU = 4096
@@ -256,7 +257,7 @@ def verdict(row):
     return f"{row['bar_text']}: {'met' if row['met'] else '**missed**'}" if "bar" in row else ""
 
 
-def report(bench, results):
+def report(bench, results, picture):
     lines = [
         "# Benchmarks", "",
         "Written by `scripts/bench.sh`; run it to get the figures of your machine. Everything is",
@@ -271,7 +272,7 @@ def report(bench, results):
         "(`test/bench/crc_copy.cc`). In the net_ring runs both ends are threads of one process,",
         "each on a CPU of its own. Many QPs have 16 writes outstanding each, one has 128.",
         "UCX and iperf3 as their users would at best: one end per core, UCX with segments of 256 KiB.",
-        "", "## Side by side", "",
+        "", f"![Each figure as a share of its bar]({picture})", "", "## Side by side", "",
         "| what | measured | noise | beside it | measured | noise | ratio | bar |",
         "|---|---|---|---|---|---|---|---|"]
     for row in results:
@@ -306,6 +307,7 @@ def main():
     parser.add_argument("build")
     parser.add_argument("report")
     parser.add_argument("result")
+    parser.add_argument("chart")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=2)
     options = parser.parse_args()
@@ -320,7 +322,9 @@ def main():
     with open(options.result, "w", encoding="utf-8") as file:
         json.dump(results, file, indent=1)
     with open(options.report, "w", encoding="utf-8") as file:
-        file.write(report(bench, results))
+        file.write(report(bench, results, os.path.basename(options.chart)))
+    with open(options.chart, "w", encoding="utf-8") as file:
+        file.write(chart.svg(results, "softmrc: measured, as a share of what is asked"))
     for row in results:
         ratio = f"  {row['ratio']:.2f} of {row['reference']:.2f}" if "ratio" in row else ""
         print(f"{row['name']:26} {row['value']:8.2f} {row['unit']:5}{ratio}")

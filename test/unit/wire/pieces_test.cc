@@ -74,8 +74,7 @@ TEST_CASE("a frame cut anywhere else is not ok, and nothing is read beyond its p
       const std::vector<uint8_t> frame = s.frame();
       const size_t headers = header_size(s.net, s.transport);
       for (size_t first = 0; first <= frame.size(); ++first) {
-        const size_t second =
-            first + random.below(static_cast<uint32_t>(frame.size() - first) + 1);
+        const size_t second = first + random.below(static_cast<uint32_t>(frame.size() - first) + 1);
         const Cut cut(frame, first, second);
         Packet p;
         const bool around = first == headers && second == headers + s.payload.size();
