@@ -3,7 +3,7 @@
 from xml.sax.saxutils import escape
 
 WIDTH, ROW, TOP, LABELS = 900, 26, 66, 330
-RIGHT = 130  # for the numbers behind the bars
+RIGHT = 200  # for the numbers behind the bars
 MET, MISSED = "#2a7f62", "#b5533c"
 
 
