@@ -107,8 +107,11 @@ void NodeEnd::established(void*) {}
 NodePair::NodePair(const NodePairOptions& options) {
   static unsigned serial = 0;
   const std::string link = "pair" + std::to_string(serial++) + "-";
-  a = std::make_unique<NodeEnd>(options, 1, link);
-  b = std::make_unique<NodeEnd>(options, 2, link);
+  const std::string near = options.between ? link + "a-" : link;
+  const std::string far = options.between ? link + "b-" : link;
+  if (options.between) options.between(near, far);
+  a = std::make_unique<NodeEnd>(options, 1, near);
+  b = std::make_unique<NodeEnd>(options, 2, far);
   const auto all_up = [&] {
     for (const auto& plane : a->node->config().planes)
       if (!a->node->port_up(plane.port) || !b->node->port_up(plane.port)) return false;

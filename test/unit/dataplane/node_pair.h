@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "dataplane/node.h"
@@ -25,6 +26,9 @@ struct NodePairOptions {
   bool ipv4 = false;
   uint8_t timeout = 14;
   std::string pcap_file;  // of end a
+  // Set: the ends do not share their links; this is called with the names of a's and of b's,
+  // without the plane's number, to stand between them.
+  std::function<void(const std::string& a, const std::string& b)> between;
 };
 
 // A node with one QP and one writable region, and what happened to it.
