@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <optional>
 
 #include "base/types.h"
@@ -21,7 +23,8 @@ struct Trigger {
   friend bool operator==(const Trigger&, const Trigger&) = default;
 };
 
-// A fixed-size queue: control packets are best effort, their loss is repaired like any packet's.
+// A fixed-size queue: control packets are best effort, their loss is repaired like any packet's. It
+// takes its memory when first used, and keeps it: most QPs never send a NACK.
 template <typename T, size_t N>
 class BoundedQueue {
  public:
@@ -30,6 +33,8 @@ class BoundedQueue {
   size_t size() const { return head_ - tail_; }
   bool push(const T& value) {
     if (full()) return false;
+    if (!items_) items_.reset(new (std::nothrow) T[N]);
+    if (!items_) return false;
     items_[head_++ % N] = value;
     return true;
   }
@@ -41,7 +46,7 @@ class BoundedQueue {
 
  private:
   static_assert((N & (N - 1)) == 0, "positions wrap modulo 2^32");
-  T items_[N];
+  std::unique_ptr<T[]> items_;
   uint32_t head_ = 0, tail_ = 0;
 };
 
