@@ -21,7 +21,8 @@ FORBIDDEN = {
 }
 # Where a link may lead: references, not places things are fetched from.
 LINKS = {"www.rfc-editor.org", "datatracker.ietf.org", "arxiv.org", "www.opencompute.org",
-         "github.com", "doc.dpdk.org", "ultraethernet.org", "opensource.org"}
+         "github.com", "doc.dpdk.org", "ultraethernet.org", "opensource.org",
+         "www.w3.org"}  # the name of SVG's namespace
 LINK = re.compile(r"https?://([\w.-]+)")
 COMMENT = {".h": ("//", "/*"), ".c": ("//", "/*"), ".cc": ("//", "/*"), ".py": ('"""', "#"),
            ".sh": ("#",), ".yaml": ("#",), ".map": ("/*", "#"), ".inc": ("//", "/*")}

@@ -61,7 +61,8 @@ void check_rebuilt(const Packet& p) {
 
 // The same bytes in three pieces: cut where the parser takes that, they are the same packet; cut
 // elsewhere, nothing is read beyond a piece.
-void check_pieces(std::span<const uint8_t> frame, const ParseOptions& options, const Packet& whole) {
+void check_pieces(std::span<const uint8_t> frame, const ParseOptions& options,
+                  const Packet& whole) {
   const auto cut = [&](size_t first, size_t second) {
     const std::vector<uint8_t> head(frame.begin(), frame.begin() + static_cast<ptrdiff_t>(first));
     const std::vector<uint8_t> payload(frame.begin() + static_cast<ptrdiff_t>(first),
