@@ -172,8 +172,8 @@ const char* name(Role role) {
 }
 
 bool FaultOptions::any() const {
-  return loss > 0 || duplicate > 0 || reorder > 0 || corrupt > 0 || delay_ns > 0 || plane_rate_mbps > 0 ||
-         !ev_losses.empty() || !blackholes.empty();
+  return loss > 0 || duplicate > 0 || reorder > 0 || corrupt > 0 || delay_ns > 0 ||
+         plane_rate_mbps > 0 || !ev_losses.empty() || !blackholes.empty();
 }
 
 std::optional<FaultOptions::EvLoss> parse_ev_loss(std::string_view text) {

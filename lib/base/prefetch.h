@@ -1,5 +1,5 @@
-// Cache lines that will be written soon are fetched for writing, so that the store need not wait for
-// another core to give them up. Any address may be given: nothing is read, and nothing faults.
+// Cache lines that will be written soon are fetched for writing, so that the store need not wait
+// for another core to give them up. Any address may be given: nothing is read, and nothing faults.
 #pragma once
 
 #include <cstddef>

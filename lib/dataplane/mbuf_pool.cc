@@ -17,9 +17,9 @@ namespace softmrc::dataplane {
 namespace {
 
 constexpr unsigned kCacheSize = 256;  // per lcore
-// What was freed last is still in cache and is given out first: DPDK's default, a ring, walks through
-// the whole pool instead (over net_ring, 0.6 to 0.8 of the throughput). Where DPDK lacks the stack's
-// driver, its own choice.
+// What was freed last is still in cache and is given out first: DPDK's default, a ring, walks
+// through the whole pool instead (over net_ring, 0.6 to 0.8 of the throughput). Where DPDK lacks
+// the stack's driver, its own choice.
 constexpr const char* kOrders[] = {"lf_stack", nullptr};
 
 struct ParkedPool {

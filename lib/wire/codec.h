@@ -19,12 +19,11 @@ namespace softmrc::wire {
 class FrameView {
  public:
   FrameView() = default;
-  template <typename Bytes>
-    requires std::convertible_to<Bytes, std::span<const uint8_t>>
+  template <std::convertible_to<std::span<const uint8_t>> Bytes>
   FrameView(Bytes&& whole)  // NOLINT: a frame in one piece is a frame
       : head_(std::forward<Bytes>(whole)) {}
   FrameView(std::span<const uint8_t> headers, std::span<const uint8_t> payload,
-        std::span<const uint8_t> tail)
+            std::span<const uint8_t> tail)
       : head_(headers), payload_(payload), tail_(tail), in_one_piece_(false) {}
 
   bool in_one_piece() const { return in_one_piece_; }
@@ -53,8 +52,8 @@ struct ParseResult {
 // Parses one whole Ethernet frame (without FCS, padding allowed) into `out`, which is complete if
 // ok and of no meaning otherwise. Never reads outside `frame`. Whether addresses are ours and what
 // values mean is not checked here. A trimmed packet is ok, with no ICRC verified.
-// A frame in pieces is ok only if whole and cut right before and right behind the payload; otherwise
-// the drop means nothing, and the caller parses it again in one piece.
+// A frame in pieces is ok only if whole and cut right before and right behind the payload;
+// otherwise the drop means nothing, and the caller parses it again in one piece.
 ParseResult parse(const FrameView& frame, const ParseOptions& options, Packet& out);
 
 // Whether the ICRC of a packet that parse() took from `frame` is right; false if it is trimmed.

@@ -215,7 +215,9 @@ void run_round(End& a, End& b, const std::vector<uint8_t>& source, std::vector<u
     });
     stages.time("receive: parse", n, [&] {
       for (size_t i = 0; i < n; ++i)
-        if (!wire::parse(std::span(frames[i].bytes.data(), frames[i].size), parse_options, packets[i]).ok)
+        if (!wire::parse(std::span(frames[i].bytes.data(), frames[i].size), parse_options,
+                         packets[i])
+                 .ok)
           std::abort();
     });
     stages.time("receive: addresses", n, [&] {
@@ -224,7 +226,8 @@ void run_round(End& a, End& b, const std::vector<uint8_t>& source, std::vector<u
     });
     stages.time("receive: ICRC", n, [&] {
       for (size_t i = 0; i < n; ++i)
-        if (!wire::icrc_matches(std::span(frames[i].bytes.data(), frames[i].size), packets[i])) std::abort();
+        if (!wire::icrc_matches(std::span(frames[i].bytes.data(), frames[i].size), packets[i]))
+          std::abort();
     });
     stages.time("receive: place payload", n, [&] {
       for (size_t i = 0; i < n; ++i)
