@@ -270,13 +270,11 @@ TEST_CASE_METHOD(ControlWorld, "EV events", "[ctl][paths]") {
   connect_with(on_a, on_b, MRC_QP_EV_PROFILE_ID, 5);
   const auto rule =
       faults(a).add({.direction = softmrc::dataplane::FaultDirection::kTransmit, .ev = Ev(0xC003)});
-  send(on_a, 256);
   // The array of a program of version 1.0.0 has 48 bytes per event: nothing is written beyond.
-  // Others may have had a loss of their own, on a machine that is busy.
   const size_t stride = version.mrc_api_version_used == MRC_API_VER(1, 0, 0) ? 48 : 56;
   alignas(8) unsigned char raw[2 * sizeof(mrc_ctl_ev_event)];
   mrc_ctl_ev_event event{};
-  run_until([&] {
+  const auto told_of_three = [&] {
     std::memset(raw, 0xEE, sizeof raw);
     if (mrc_ctl_poll_ev_event(events, 1, reinterpret_cast<mrc_ctl_ev_event*>(raw)) != 1) {
       return false;
@@ -284,7 +282,16 @@ TEST_CASE_METHOD(ControlWorld, "EV events", "[ctl][paths]") {
     CHECK(std::all_of(raw + stride, raw + sizeof raw, [](unsigned char c) { return c == 0xEE; }));
     std::memcpy(&event, raw, stride);
     return std::memcmp(&event.ev, &kThree, sizeof kThree) == 0;
-  });
+  };
+  // Others may have losses of their own, on a machine that is busy: they have events, too, and
+  // while all paths lose, none is called bad.
+  bool heard = false;
+  for (int i = 0; i < 20 && !heard; ++i) {
+    send(on_a, 256);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
+    while (!heard && std::chrono::steady_clock::now() < end) heard = told_of_three();
+  }
+  REQUIRE(heard);
   CHECK(event.profile_id == 5);
   if (stride == 56) CHECK(event.state == MRC_CTL_EV_ASSUMED_BAD);
   bool told = false;
