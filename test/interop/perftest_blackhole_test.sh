@@ -23,10 +23,10 @@ make_pair 4 cable_with_hole
 
 fail() { cat "$log/server" "$log/client"; echo "FAILED: $*" >&2; exit 1; }
 received() { inside b cat "/sys/class/net/p$1/statistics/rx_packets"; }
-grows() {  # PLANE WHEN: within two seconds
+grows() {  # PLANE WHEN: within five seconds, on a machine that is busy
   local before i
   before=$(received "$1")
-  for ((i = 0; i < 20; ++i)); do
+  for ((i = 0; i < 50; ++i)); do
     sleep 0.1
     [ "$(received "$1")" -le $((before + 100)) ] || return 0
   done
@@ -48,7 +48,10 @@ set_ip middle link set dev to_b nomaster
 sleep 0.2  # what was on its way
 in_hole=$(received $hole_plane) others=$(received 1)
 sleep 0.8
-[ "$(received $hole_plane)" -eq "$in_hole" ] || fail 'the black hole lets packets through'
+through=$(($(received $hole_plane) - in_hole))
+echo "through the black hole: $through packets"
+# A few are the kernel's own: an interface that leaves its bridge looks for its neighbours and routers.
+[ $through -le 10 ] || fail 'the black hole lets packets through'
 [ "$(received 1)" -gt $((others + 1000)) ] || fail 'the other planes do not carry on'
 set_ip middle link set dev to_b master bridge
 grows $hole_plane 'after the black hole'
