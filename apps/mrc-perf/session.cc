@@ -5,11 +5,11 @@
 #include <thread>
 
 #include "bandwidth.h"
+#include "base/cpu.h"
 #include "checks.h"
 #include "common/clock.h"
 #include "common/counters.h"
 #include "common/error.h"
-#include "common/pinning.h"
 #include "common/seed.h"
 #include "latency.h"
 #include "layout.h"
@@ -22,6 +22,11 @@ using nlohmann::json;
 
 constexpr int kProtocol = 1;  // of the control channel
 constexpr Duration kPlanePatience = std::chrono::seconds(5);
+
+void pin(int cpu) {
+  if (const int error = run_on_cpu(cpu); error != 0)
+    throw_errno("running on CPU " + std::to_string(cpu), error);
+}
 
 }  // namespace
 
@@ -51,7 +56,7 @@ void Session::run() {
 }
 
 void Session::run_to_the_end() {
-  run_on_cpu(options_.cpu);  // so that the node's threads start there, too
+  if (options_.cpu) pin(*options_.cpu);  // before the node's threads start
   const config::NodeConfig config = config::load_node(options_.config);
   agree(config);
   engine_.emplace(config, verbs::OpenOptions{options_.pcap_file, seed_});

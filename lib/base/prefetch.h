@@ -1,5 +1,5 @@
-// Cache lines that will be written soon are fetched for writing, so that the store need not wait
-// for another core to give them up. Any address may be given: nothing is read, and nothing faults.
+// Fetches cache lines that will be used soon. What will be written is fetched for writing, so that
+// the store need not wait for another core to give it up. Any address may be given: nothing faults.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +21,11 @@ inline void prefetch_for_write(const void* at) {
 inline void prefetch_for_write(const void* at, size_t size) {
   for (size_t offset = 0; offset < size; offset += kCacheLine)
     prefetch_for_write(static_cast<const uint8_t*>(at) + offset);
+}
+
+inline void prefetch_for_read(const void* at, size_t size) {
+  for (size_t offset = 0; offset < size; offset += kCacheLine)
+    __builtin_prefetch(static_cast<const uint8_t*>(at) + offset);
 }
 
 }  // namespace softmrc

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/prefetch.h"
 #include "dataplane/error.h"
 #include "dataplane/tsan.h"
 #include "wire/layout.h"
@@ -59,19 +60,19 @@ std::span<const uint8_t> data_of(const rte_mbuf* segment) {
 
 // What is looked at first of a packet that another core has written. So many packets ahead.
 constexpr size_t kAhead = 4;
+constexpr size_t kHeaderLines = (wire::kMaxHeaderSize + kCacheLine - 1) / kCacheLine;
 void fetch(const rte_mbuf* packet) {
-  const auto* headers = rte_pktmbuf_mtod(packet, const uint8_t*);
-  for (size_t at = 0; at < wire::kMaxHeaderSize; at += RTE_CACHE_LINE_SIZE)
-    rte_prefetch0(headers + at);
+  prefetch_for_read(rte_pktmbuf_mtod(packet, const void*), kHeaderLines * kCacheLine);
   for (const rte_mbuf* segment = packet->next; segment != nullptr; segment = segment->next)
     rte_prefetch0(segment);
 }
 
-// The rest of it, one packet ahead: while that one's ICRC is computed.
+// The rest of it, one packet ahead: while the ICRC of the one before is computed.
 void fetch_payload(const rte_mbuf* packet) {
-  const auto* data = rte_pktmbuf_mtod(packet, const uint8_t*);
-  for (size_t at = RTE_CACHE_LINE_SIZE * 3; at < packet->data_len; at += RTE_CACHE_LINE_SIZE)
-    rte_prefetch0(data + at);
+  const std::span<const uint8_t> data = data_of(packet);
+  if (data.size() <= kHeaderLines * kCacheLine) return;
+  const auto rest = data.subspan(kHeaderLines * kCacheLine);
+  prefetch_for_read(rest.data(), rest.size());
 }
 
 bool is_port_status_update(const wire::Packet& packet) {

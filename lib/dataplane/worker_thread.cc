@@ -10,6 +10,7 @@
 #include <cstring>
 #include <future>
 
+#include "base/cpu.h"
 #include "dataplane/clock.h"
 #include "dataplane/error.h"
 #include "telemetry/log.h"
@@ -23,10 +24,7 @@ using std::chrono::microseconds;
 constexpr unsigned kLoopsPerHold = 64;
 
 void pin(int cpu) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<unsigned>(cpu), &set);
-  if (const int error = pthread_setaffinity_np(pthread_self(), sizeof set, &set); error != 0) {
+  if (const int error = run_on_cpu(cpu); error != 0) {
     throw NodeError("cannot run a worker on core " + std::to_string(cpu) + ": " +
                     std::strerror(error));
   }

@@ -27,7 +27,6 @@ void Requestor::start(const QpAttributes& attributes) {
   running_ = true;
   path_mtu_ = attributes.path_mtu;
   assert(std::has_single_bit(path_mtu_));
-  path_mtu_shift_ = static_cast<uint8_t>(std::countr_zero(path_mtu_));
   peer_window_ = static_cast<int32_t>(attributes.mpr * kMprUnit);
   initial_window_ = peer_window_;
   dynamic_mpr_ = attributes.dynamic_mpr;
@@ -131,8 +130,9 @@ SchedulingState Requestor::scheduling_state(const RequestorEnvironment& env) con
 // Gives the next queued request its PSNs and sequence numbers.
 void Requestor::start_next_request() {
   SendRequest& request = queue_->at(started_);
+  const int mtu_bits = std::countr_zero(path_mtu_);
   const auto packets =
-      static_cast<int32_t>(request.length == 0 ? 1 : ((request.length - 1) >> path_mtu_shift_) + 1);
+      static_cast<int32_t>(request.length == 0 ? 1 : ((request.length - 1) >> mtu_bits) + 1);
   request.first_psn = next_psn_;
   request.last_psn = next_psn_ + (packets - 1);
   request.msn = next_msn_;

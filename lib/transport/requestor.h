@@ -252,8 +252,7 @@ class Requestor {
   };
   std::vector<EvArrival> ev_newest_arrival_;
 
-  uint32_t path_mtu_ = 0;
-  uint8_t path_mtu_shift_ = 0;
+  uint32_t path_mtu_ = 0;       // a power of two
   int32_t peer_window_ = 0;     // packets beyond cack
   int32_t initial_window_ = 0;  // our own mpr: what the records are sized for
   bool dynamic_mpr_ = false;

@@ -77,7 +77,6 @@ Device::Device(DeviceEntry& entry, const OpenOptions& options)
     : entry_(entry),
       process_(process_generation()),
       cores_scarce_(too_few_cores(entry.config.workers)),
-      planes_(entry.config.planes.size()),
       bounds_(bounds_of(entry.config)),
       // Keys are to be hard to guess, whatever seed an experiment repeats its packets with.
       regions_(system_seed()),
@@ -186,7 +185,10 @@ bool Device::place(const void* protection_domain, uint32_t rkey, uint64_t va,
   uint8_t* target =
       regions_.resolve(rkey, protection_domain, IBV_ACCESS_REMOTE_WRITE, va, payload.size());
   if (!target) return false;
-  prefetch_for_write(target + planes_ * payload.size(), payload.size());
+  // Packets of a message take the planes in turn, and those of one plane come together: the next
+  // one mostly goes so far on.
+  const auto planes = static_cast<size_t>(bounds_.port_count);
+  prefetch_for_write(target + planes * payload.size(), payload.size());
   copy_ascending(target, payload.data(), payload.size());
   linger_.data_placed();
   return true;

@@ -96,7 +96,6 @@ class Device final : public transport::Memory, public transport::Events {
   const uint32_t process_;  // fork generation it was opened in
   std::atomic<bool> fork_logged_{false};
   const bool cores_scarce_;
-  const size_t planes_;
   DeviceBounds bounds_;
   MrTable regions_;
   QpnSpace qpns_;

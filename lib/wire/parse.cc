@@ -313,19 +313,16 @@ ParseResult parse(const FrameView& frame, const ParseOptions& options, Packet& o
 bool icrc_matches(const FrameView& frame, const Packet& packet) {
   const FrameLayout& at = packet.layout;
   if (packet.trimmed) return false;
-  const uint8_t* const head = frame.head().data();
-  const uint8_t* icrc_at = head + at.icrc;
+  const std::span<const uint8_t> head = frame.head();
+  const bool whole = frame.in_one_piece();
+  const size_t end = whole ? at.icrc : head.size();  // of what lies in the first piece
   Icrc icrc;
-  if (frame.in_one_piece()) {
-    icrc.update_masked(head + at.ip, at.icrc - at.ip, packet.net.ip.dst.is_v4());
-  } else {
-    const size_t before = frame.head().size() + frame.payload().size();
-    icrc.update_masked(head + at.ip, frame.head().size() - at.ip, packet.net.ip.dst.is_v4());
-    icrc.update(frame.payload().data(), frame.payload().size());
-    icrc.update(frame.tail().data(), at.icrc - before);  // pad
-    icrc_at = frame.tail().data() + (at.icrc - before);
-  }
-  return icrc.value() == load_le32(icrc_at);
+  icrc.update_masked(head.data() + at.ip, end - at.ip, packet.net.ip.dst.is_v4());
+  if (whole) return icrc.value() == load_le32(head.data() + at.icrc);
+  const size_t pad = packet.transport.bth.pad_count;
+  icrc.update(packet.payload.data(), packet.payload.size());
+  icrc.update(frame.tail().data(), pad);
+  return icrc.value() == load_le32(frame.tail().data() + pad);
 }
 
 }  // namespace softmrc::wire
