@@ -12,9 +12,6 @@ need_packages build bench
 configure build
 ninja -C build -j "$jobs" apps/mrc-perf apps/mrc-run drivers/verbs/libmrc-verbs.so \
   test/bench/{stages,crc_copy,write_cost,idle_qps,memif_ping}
-if [ "${1:-}" = --quick ]; then
-  WRITE_COST=$PWD/build/test/bench/write_cost CONFIG=$PWD/config test/bench/instructions_test.sh
-  exec python3 test/bench/bench.py build build/bench-quick.md build/bench.json build/bench-quick.svg \
-    --rounds 1 --seconds 1
-fi
-exec python3 test/bench/bench.py build doc/benchmarks.md build/bench.json doc/benchmarks.svg "$@"
+report=doc/benchmarks
+[ "${1:-}" != --quick ] || report=build/bench-quick
+exec python3 test/bench/bench.py build $report.md build/bench.json $report.svg "$@"

@@ -19,6 +19,7 @@ import sys
 import tempfile
 
 import chart
+import nodes
 import yardsticks
 
 PATH_MTU = 4096
@@ -36,6 +37,7 @@ class Bench:
         self.rounds = rounds
         self.seconds = seconds
         self.samples = {}
+        self.grown = False  # more instructions per write than the code may take
         self.port = 20000 + os.getpid() % 20000
 
     def note(self, name, value):
@@ -55,13 +57,7 @@ class Bench:
         return os.path.join(self.root, "config", name)
 
     def nscc(self, name, folder):
-        """A node file with NSCC in the place of the fixed window."""
-        with open(self.config(name), encoding="utf-8") as file:
-            text = file.read().replace("transport:\n", "transport:\n  congestion_control: nscc\n", 1)
-        path = os.path.join(folder, name)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        return path
+        return nodes.with_nscc(self.config(name), folder)
 
     def next_port(self):
         self.port += 1
@@ -93,12 +89,13 @@ class Bench:
             common = [self.program("apps/mrc-perf")]
             # The client keeps trying until the server is there.
             with yardsticks.running(
-                    common + ["server", "--quiet", "--cpu", "0", "--config", self.nscc("memif-a.yaml", folder),
-                              "--tcp-port", port],
+                    common + ["server", "--quiet", "--cpu", "0", "--tcp-port", port,
+                              "--config", self.nscc("memif-a.yaml", folder)],
                     0, patience=30, env=environment, stdout=subprocess.DEVNULL):
                 subprocess.run(
-                    common + ["client", "--quiet", "--cpu", "1", "--config", self.nscc("memif-b.yaml", folder),
-                              "--tcp-port", port, "--json", result, *options],
+                    common + ["client", "--quiet", "--cpu", "1", "--tcp-port", port,
+                              "--config", self.nscc("memif-b.yaml", folder), "--json", result,
+                              *options],
                     env=environment, check=True, stdout=subprocess.DEVNULL, timeout=120)
             with open(result, encoding="utf-8") as file:
                 return json.load(file)["results"][0]
@@ -172,8 +169,9 @@ class Bench:
             stream = yardsticks.iperf3(self.seconds, self.next_port())
             if stream:
                 self.note("iperf3 over veth, Gb/s", stream)
-        self.note("instructions per 64 B write",
-                  yardsticks.instructions(self.program("test/bench/write_cost"), self.root))
+        instructions, self.grown = yardsticks.instructions(
+            self.program("test/bench/write_cost"), self.root)
+        self.note("instructions per 64 B write", instructions)
         self.note("bytes per idle QP", float(subprocess.run(
             [self.program("test/bench/idle_qps"), self.config("loopback-nscc-a.yaml"),
              self.config("loopback-nscc-b.yaml"), "2000"],
@@ -234,7 +232,9 @@ class Bench:
                 at_most = isinstance(bar, tuple)
                 entry["bar"] = bar[1] if at_most else bar
                 judged = entry.get("ratio", entry["value"])
-                entry["met"] = judged <= entry["bar"] if at_most else judged >= entry["bar"]
+                # 1: just met; above: better, whichever way the bar reads.
+                entry["reached"] = entry["bar"] / judged if at_most else judged / entry["bar"]
+                entry["met"] = entry["reached"] >= 1
                 entry["bar_text"] = f"at {'most' if at_most else 'least'} {entry['bar']}"
             out.append(entry)
         return out
@@ -310,12 +310,16 @@ def main():
     parser.add_argument("chart")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=2)
+    parser.add_argument("--quick", action="store_true",
+                        help="one round of a second; fails if instructions per write have grown")
     options = parser.parse_args()
     for tool in ("dpdk-testpmd", "ucx_perftest", "iperf3", "ib_write_lat", "valgrind"):
         if not shutil.which(tool):
             sys.exit(f"bench.py: {tool} is not installed (scripts/packages.txt)")
     if os.geteuid() != 0:
         print("iperf3 over veth needs root: left out")
+    if options.quick:
+        options.rounds = options.seconds = 1
     bench = Bench(options.build, options.rounds, options.seconds)
     bench.run()
     results = bench.results()
@@ -328,7 +332,8 @@ def main():
     for row in results:
         ratio = f"  {row['ratio']:.2f} of {row['reference']:.2f}" if "ratio" in row else ""
         print(f"{row['name']:26} {row['value']:8.2f} {row['unit']:5}{ratio}")
+    return 1 if options.quick and bench.grown else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

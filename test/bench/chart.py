@@ -7,12 +7,6 @@ RIGHT = 200  # for the numbers behind the bars
 MET, MISSED = "#2a7f62", "#b5533c"
 
 
-def reached(row):
-    """1: the bar; above: better, whichever way the bar reads."""
-    judged = row.get("ratio", row["value"])
-    return row["bar"] / judged if row["bar_text"].startswith("at most") else judged / row["bar"]
-
-
 def svg(results, title):
     """One horizontal bar per figure that has one to meet; longer than twice is cut."""
     rows = [row for row in results if "bar" in row]
@@ -28,15 +22,14 @@ def svg(results, title):
     ]
     for i, row in enumerate(rows):
         y = TOP + i * ROW
-        share = reached(row)
-        length = span * min(share, 2) / 2
+        length = span * min(row["reached"], 2) / 2
         colour = MET if row["met"] else MISSED
         measured = f"{row['ratio']:.2f}" if "ratio" in row else f"{row['value']:.4g} {row['unit']}"
         parts += [
             f'<text x="{LABELS - 10}" y="{y + 14}" text-anchor="end">{escape(row["name"])}</text>',
             f'<rect x="{LABELS}" y="{y}" width="{length:.1f}" height="18" fill="{colour}"/>',
             f'<text x="{LABELS + span + 8}" y="{y + 14}">{escape(measured)}'
-            f'<tspan fill="#555"> ({share * 100:.0f} %)</tspan></text>',
+            f'<tspan fill="#555"> ({row["reached"] * 100:.0f} %)</tspan></text>',
         ]
     parts += [f'<line x1="{goal}" y1="54" x2="{goal}" y2="{height - 10}" stroke="#333" '
               'stroke-dasharray="4 3"/>', "</svg>"]

@@ -45,14 +45,16 @@ int main(int argc, char** argv) {
   uint32_t sum = 0;
   std::printf("{");
   const char* separator = "";
-  for (const size_t size : {size_t{512} << 10, size_t{256} << 20}) {
-    const bool mega = size >= size_t{1} << 20;
+  struct Region {
+    const char* name;
+    size_t size;
+  };
+  for (const auto& [name, size] : {Region{"512 KiB", 512 << 10}, Region{"256 MiB", 256 << 20}}) {
     std::vector<uint8_t> from(size, 0x3C), to(size, 1);
     std::vector<double> rates;
     rates.reserve(static_cast<size_t>(rounds));
     for (int i = 0; i < rounds; ++i) rates.push_back(gigabytes_per_second(from, to, block, sum));
-    std::printf("%s\"%zu %s\": %.3f", separator, size >> (mega ? 20 : 10), mega ? "MiB" : "KiB",
-                median(rates));
+    std::printf("%s\"%s\": %.3f", separator, name, median(rates));
     separator = ", ";
   }
   std::printf(", \"checksum\": %u}\n", sum);

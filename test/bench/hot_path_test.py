@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 
+import nodes
+
 FEW, MANY = 6400, 25600
 WRITES = MANY - FEW
 # Of these none per write: the odd one per hundred is what time brings (a port's state is looked at,
@@ -36,18 +38,10 @@ DIVIDES = {
 
 def memif_nodes(config, folder):
     """The two ends of config/memif-*.yaml in one process: their drivers' names must differ."""
-    nodes = []
-    for side in "ab":
-        with open(os.path.join(config, f"memif-{side}.yaml"), encoding="utf-8") as file:
-            text = file.read()
-        if side == "b":
-            text = text.replace("net_memif{port}", "net_memif1{port}")
-        if "congestion_control" not in text:
-            text = text.replace("\ntransport:\n", "\ntransport:\n  congestion_control: nscc\n")
-        nodes.append(os.path.join(folder, f"memif-{side}.yaml"))
-        with open(nodes[-1], "w", encoding="utf-8") as file:
-            file.write(text)
-    return nodes
+    other_names = {"a": "net_memif{port}", "b": "net_memif1{port}"}
+    return [nodes.with_nscc(os.path.join(config, f"memif-{side}.yaml"), folder,
+                            lambda text, name=name: text.replace("net_memif{port}", name))
+            for side, name in other_names.items()]
 
 
 def run(command, folder):
@@ -113,9 +107,9 @@ def main():
     failures, hot = [], set()
     for port in ("net_ring", "net_memif"):
         with tempfile.TemporaryDirectory() as folder:
-            nodes = ([os.path.join(config, f"loopback-nscc-{side}.yaml") for side in "ab"]
+            files = ([os.path.join(config, f"loopback-nscc-{side}.yaml") for side in "ab"]
                      if port == "net_ring" else memif_nodes(config, folder))
-            few, many = ([program, *nodes, "64", str(count)] for count in (FEW, MANY))
+            few, many = ([program, *files, "64", str(count)] for count in (FEW, MANY))
 
             more = calls(many, folder)
             more.subtract(calls(few, folder))
