@@ -245,16 +245,21 @@ bool Engine::collect_released(Time now) {
 
 bool Engine::transmit(Time now) {
   const size_t count = poll_core(now);
-  for (transport::TxPacket& packet : std::span(outgoing_).first(count)) {
-    const size_t plane = packet.port.value() - 1u;
-    const PacketBuilder::Built built = builder_.build(planes_[plane], packet);
-    tx_queues_[plane]->push(built.frame);
-    if (built.token_free && packet.token != 0) core_.released(now, packet.token);
+  PacketBuilder::Draft draft, next;  // see packet_builder.h: one is begun before one is finished
+  for (size_t i = 0; i <= count; ++i, draft = next) {
+    if (i < count) next = builder_.begin(planes_[plane_of(outgoing_[i])], outgoing_[i]);
+    if (i == 0) continue;
+    const transport::TxPacket& packet = outgoing_[i - 1];
+    builder_.finish(draft, packet);
+    tx_queues_[plane_of(packet)]->push(draft.frame);
+    if (draft.token_free && packet.token != 0) core_.released(now, packet.token);
   }
   bool work = count > 0;
   for (const std::unique_ptr<TxQueue>& queue : tx_queues_) work |= queue->flush(now);
   return work;
 }
+
+size_t Engine::plane_of(const transport::TxPacket& packet) { return packet.port.value() - 1u; }
 
 // Takes from the core what ports have room for and mbufs are at hand for.
 size_t Engine::poll_core(Time now) {

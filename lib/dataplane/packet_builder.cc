@@ -26,7 +26,8 @@ constexpr size_t kLentMbufs = 1 + kMaxLentSegments + 1;
 // A frame under construction.
 class PacketBuilder::Chain {
  public:
-  explicit Chain(PacketBuilder& builder) : builder_(builder), head_(builder.take()), last_(head_) {}
+  Chain(PacketBuilder& builder, rte_mbuf* head)
+      : builder_(builder), head_(head), last_(rte_pktmbuf_lastseg(head)) {}
 
   rte_mbuf* head() const { return head_; }
   uint32_t size() const { return head_->pkt_len; }
@@ -35,22 +36,17 @@ class PacketBuilder::Chain {
   uint8_t* front() { return rte_pktmbuf_mtod(head_, uint8_t*); }
   void commit(size_t size) { grow(static_cast<uint32_t>(size)); }
 
-  // Appends a copy, over further mbufs if need be, and calls `copied(piece)` for each piece of it.
-  template <typename Copied>
-  void append(const uint8_t* data, uint32_t size, const Copied& copied) {
+  // Appends a copy, over further mbufs if need be.
+  void append(const uint8_t* data, uint32_t size) {
     while (size > 0) {
       if (last_->data_len == builder_.data_room_) attach(builder_.take());
       uint8_t* to = rte_pktmbuf_mtod_offset(last_, uint8_t*, last_->data_len);
       const uint32_t piece = std::min<uint32_t>(size, builder_.data_room_ - last_->data_len);
       std::memcpy(to, data, piece);
-      copied(std::span<const uint8_t>(to, piece));
       grow(piece);
       data += piece;
       size -= piece;
     }
-  }
-  void append(const uint8_t* data, uint32_t size) {
-    append(data, size, [](std::span<const uint8_t>) {});
   }
 
   void append_lent(const transport::Segment& segment, rte_mbuf_ext_shared_info* loan) {
@@ -134,17 +130,28 @@ rte_mbuf* PacketBuilder::take() {
   return mbuf;
 }
 
-PacketBuilder::Built PacketBuilder::build(const Plane& plane, transport::TxPacket& packet) {
+PacketBuilder::Draft PacketBuilder::begin(const Plane& plane, transport::TxPacket& packet) {
   packet.net.src_mac = plane.src;
   packet.net.dst_mac = plane.dst;
-  Chain chain(*this);
-  wire::Icrc icrc;
+  Chain chain(*this, take());
   chain.commit(
-      wire::build_headers(packet.net, packet.transport, packet.payload_size, chain.front(), icrc));
+      wire::build_headers(packet.net, packet.transport, packet.payload_size, chain.front()));
   fetch_next_room(packet.payload_size);
-  const bool lent = plane.lend && lend_payload(packet, chain, icrc);
-  if (!lent) copy_payload(packet, chain, icrc);
+  const bool lent = plane.lend && lend_payload(packet, chain);
+  if (!lent) copy_payload(packet, chain);
+  return {chain.head(), !lent};
+}
 
+void PacketBuilder::finish(const Draft& draft, const transport::TxPacket& packet) {
+  const rte_mbuf* const head = draft.frame;
+  const uint8_t* const headers = rte_pktmbuf_mtod(head, const uint8_t*);
+  wire::Icrc icrc;
+  const size_t covered = wire::start_icrc(packet.net, headers, packet.icrc, icrc);
+  icrc.update(headers + covered, head->data_len - covered);
+  for (const rte_mbuf* piece = head->next; piece != nullptr; piece = piece->next)
+    icrc.update(rte_pktmbuf_mtod(piece, const uint8_t*), piece->data_len);
+
+  Chain chain(*this, draft.frame);
   std::array<uint8_t, wire::kMaxTailSize> tail;
   const size_t tail_size = wire::build_tail(packet.payload_size, icrc, tail.data());
   chain.append(tail.data(), static_cast<uint32_t>(tail_size));
@@ -152,28 +159,18 @@ PacketBuilder::Built PacketBuilder::build(const Plane& plane, transport::TxPacke
     static constexpr std::array<uint8_t, kMinFrame> kZeros{};
     chain.append(kZeros.data(), kMinFrame - chain.size());
   }
-  return {chain.head(), !lent};
 }
 
-void PacketBuilder::copy_payload(const transport::TxPacket& packet, Chain& chain,
-                                 wire::Icrc& icrc) {
-  for (uint8_t i = 0; i < packet.segment_count; ++i) {
-    const transport::Segment& segment = packet.segments[i];
-    chain.append(segment.data, segment.length, [&icrc](std::span<const uint8_t> piece) {
-      icrc.update(piece.data(), piece.size());
-    });
-  }
+void PacketBuilder::copy_payload(const transport::TxPacket& packet, Chain& chain) {
+  for (uint8_t i = 0; i < packet.segment_count; ++i)
+    chain.append(packet.segments[i].data, packet.segments[i].length);
 }
 
-bool PacketBuilder::lend_payload(const transport::TxPacket& packet, Chain& chain,
-                                 wire::Icrc& icrc) {
+bool PacketBuilder::lend_payload(const transport::TxPacket& packet, Chain& chain) {
   if (packet.payload_size < kMinLent || packet.segment_count > kMaxLentSegments) return false;
   rte_mbuf_ext_shared_info* loan = loans_->begin(packet.token, packet.segment_count);
   if (loan == nullptr) return false;
-  for (uint8_t i = 0; i < packet.segment_count; ++i) {
-    chain.append_lent(packet.segments[i], loan);
-    icrc.update(packet.segments[i].data, packet.segments[i].length);
-  }
+  for (uint8_t i = 0; i < packet.segment_count; ++i) chain.append_lent(packet.segments[i], loan);
   chain.begin_mbuf();  // for pad and ICRC
   return true;
 }

@@ -1,5 +1,10 @@
-// From the core's packet descriptors to mbufs. Two ways for the payload:
-//   copied     into the mbuf, the ICRC computed over the copy while it is in cache
+// From the core's packet descriptors to mbufs, in two steps: headers and payload, then pad and
+// ICRC. The ICRC is computed over the bytes as they lie in the frame, so that it fits them even if
+// the application changes its memory meanwhile. What has just been stored waits there for the cache
+// line, which another core has read last: between the two steps another packet is begun.
+//
+// Two ways for the payload:
+//   copied     into the mbuf
 //   lent       header mbuf, one mbuf per payload segment that refers to application memory, and an
 //              mbuf with pad and ICRC
 // Every byte of a frame is written here: nothing of an earlier packet leaks, short frames are
@@ -39,17 +44,20 @@ class PacketBuilder {
   // descriptor taken from the core is never lost for want of an mbuf.
   size_t prepare(size_t packets);
 
-  struct Built {
+  // A frame of which pad and ICRC are missing.
+  struct Draft {
     rte_mbuf* frame = nullptr;
     bool token_free = false;  // the payload was copied: its token goes back now
   };
   // Precondition: within what prepare() promised.
-  Built build(const Plane& plane, transport::TxPacket& packet);
+  Draft begin(const Plane& plane, transport::TxPacket& packet);
+  // Completes it; `packet` is the one it was begun with.
+  void finish(const Draft& draft, const transport::TxPacket& packet);
 
  private:
   class Chain;
-  void copy_payload(const transport::TxPacket& packet, Chain& chain, wire::Icrc& icrc);
-  bool lend_payload(const transport::TxPacket& packet, Chain& chain, wire::Icrc& icrc);
+  void copy_payload(const transport::TxPacket& packet, Chain& chain);
+  bool lend_payload(const transport::TxPacket& packet, Chain& chain);
   bool stock_up(size_t have, size_t want);
   void fetch_next_room(uint32_t payload_size);
   rte_mbuf* take();

@@ -9,6 +9,15 @@
 
 namespace softmrc::path {
 
+namespace {
+
+void add_bits(IpAddress& container, size_t offset, uint16_t bits) {
+  uint8_t* usid = container.bytes.data() + offset;
+  store_be16(usid, static_cast<uint16_t>(load_be16(usid) | bits));
+}
+
+}  // namespace
+
 Srv6Plan::Srv6Plan(const config::Srv6TemplateConfig& config,
                    const std::vector<config::PlaneConfig>& planes)
     : prefix_(config.prefix),
@@ -23,9 +32,14 @@ Srv6Plan::Srv6Plan(const config::Srv6TemplateConfig& config,
                       : config.uplink_mask[i] != 0 ? Role::kT1
                                                    : Role::kT0;
     slots_.push_back({role, i >= capacity,
-                      static_cast<uint8_t>(block_bytes(config.format) + 2 * (i % capacity)),
-                      config.uplink_mask[i]});
-    if (config.uplink_mask[i] != 0 || role == Role::kDownlink) completed_.push_back(slots_.back());
+                      static_cast<uint8_t>(block_bytes(config.format) + 2 * (i % capacity))});
+    if (role == Role::kDownlink) downlink_ = slots_.back();
+  }
+  for (uint32_t uplink = 0; uplink < uplinks_; ++uplink) {
+    Containers& bits = uplink_bits_.emplace_back();
+    for (size_t i = 0; i < slots_.size(); ++i)
+      add_bits(bits[slots_[i].in_srh ? 1 : 0], slots_[i].offset,
+               deposit_bits(uplink, config.uplink_mask[i]));
   }
   for (size_t plane = 0; plane < planes.size(); ++plane) {
     std::vector<uint16_t> usids = config.usids;
@@ -62,12 +76,10 @@ Srv6Plan::Containers Srv6Plan::containers(const Entry& entry, uint16_t downlink_
   // (destination on our own T0) all of a plane's EVs name that one.
   const uint32_t rounds = static_cast<uint32_t>(uint64_t{entry.number} * reciprocal_ >> 32);
   const uint32_t uplink = entry.number - rounds * uplinks_;
-  for (const Slot& slot : completed_) {
-    uint16_t bits = deposit_bits(uplink, slot.uplink_mask);
-    if (slot.role == Role::kDownlink) bits |= downlink_usid;
-    uint8_t* usid = result[slot.in_srh ? 1 : 0].bytes.data() + slot.offset;
-    store_be16(usid, static_cast<uint16_t>(load_be16(usid) | bits));
-  }
+  for (size_t i = 0; i < (has_srh_ ? 2u : 1u); ++i)
+    for (size_t byte = 0; byte < 16; ++byte)
+      result[i].bytes[byte] |= uplink_bits_[uplink][i].bytes[byte];
+  if (downlink_) add_bits(result[downlink_->in_srh ? 1 : 0], downlink_->offset, downlink_usid);
   return result;
 }
 

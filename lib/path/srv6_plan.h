@@ -1,6 +1,6 @@
 // One SRv6 template of the node file, compiled: per plane a container with the plane bits filled
-// in, to which a packet adds its uplink number and its destination's downlink. Computed in a few
-// operations per packet; nothing is stored per EV or per QP.
+// in, to which a packet adds the bits of its uplink and its destination's downlink. Nothing is
+// stored per EV and destination, or per QP.
 #pragma once
 
 #include <array>
@@ -36,8 +36,7 @@ class Srv6Plan {
   struct Slot {
     Role role = Role::kT0;
     bool in_srh = false;
-    uint8_t offset = 0;        // of the uSID in its container
-    uint16_t uplink_mask = 0;  // bits that take the uplink number
+    uint8_t offset = 0;  // of the uSID in its container
   };
   using Containers = std::array<IpAddress, 2>;  // destination, SRH segment
   struct PlaneAddresses {
@@ -53,9 +52,10 @@ class Srv6Plan {
   uint64_t reciprocal_;  // 2^32 / uplinks_, rounded up: exact quotients for numbers of 16 bits
   bool has_srh_;
   bool takes_downlink_;
-  std::vector<Slot> slots_;             // every uSID of the path, in order
-  std::vector<Slot> completed_;         // those that a packet completes
-  std::vector<PlaneAddresses> planes_;  // [port - 1]
+  std::vector<Slot> slots_;              // every uSID of the path, in order
+  std::optional<Slot> downlink_;         // the one that is the destination's
+  std::vector<Containers> uplink_bits_;  // [uplink]: zeros but for its number
+  std::vector<PlaneAddresses> planes_;   // [port - 1]
 };
 
 }  // namespace softmrc::path

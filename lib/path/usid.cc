@@ -2,6 +2,7 @@
 #include "path/usid.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <cstdio>
 #include <cstring>
@@ -37,12 +38,32 @@ size_t usid_count(UsidFormat format, const IpAddress& container) {
   return count;
 }
 
+namespace {
+
+// Whether one of four uSIDs is 0.
+bool has_zero(uint64_t usids) {
+  constexpr uint64_t kLow = 0x0001000100010001, kHigh = 0x8000800080008000;
+  return ((usids - kLow) & ~usids & kHigh) != 0;
+}
+
+constexpr uint64_t ones(unsigned bits) { return (uint64_t{1} << bits) - 1; }
+
+}  // namespace
+
+// Once per packet where there are no switches: by words, without a loop.
 uint16_t last_usid(UsidFormat format, const IpAddress& container) {
-  const size_t count = usid_count(format, container);
-  for (size_t i = count; i < usid_capacity(format); ++i) {
-    if (usid_at(format, container, i) != 0) return 0;
-  }
-  return count == 0 ? uint16_t{0} : usid_at(format, container, count - 1);
+  const auto block_bits = static_cast<unsigned>(8 * block_bytes(format));
+  const uint64_t behind_block = ones(64 - block_bits);
+  const uint64_t front = load_be64(container.bytes.data()) & behind_block;
+  const uint64_t back = load_be64(container.bytes.data() + 8);
+  const bool ends_in_back = back != 0;
+  const uint64_t word = ends_in_back ? back : front;
+  if (word == 0) return 0;
+  const auto behind = static_cast<unsigned>(std::countr_zero(word)) & ~15u;  // bits: all 0
+  // What stands before it must be a uSID everywhere.
+  if (has_zero(word | ones(behind) | (ends_in_back ? 0 : ~behind_block))) return 0;
+  if (ends_in_back && has_zero(front | ~behind_block)) return 0;
+  return static_cast<uint16_t>(word >> behind);
 }
 
 IpAddress shift(UsidFormat format, const IpAddress& container) {

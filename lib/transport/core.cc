@@ -146,6 +146,9 @@ bool Core::choose_paths(Qp& qp, const QpAttributes& attributes, std::string* why
   }
   qp.attributes = attributes;
   qp.attributes.profile = profile;
+  qp.icrc_in = {attributes.dst, attributes.src, config_.udp_port, attributes.pkey, qp.init.qpn};
+  qp.icrc_out = {attributes.src, attributes.dst, config_.udp_port, attributes.pkey,
+                 attributes.dest_qpn};
   if (!chosen && qp.group != nullptr) {
     if (qp.group->users == 1) {
       qp.group->route = *qp.route;
@@ -258,7 +261,7 @@ Outcome Core::dispatch(Time now, PortId port, const wire::Packet& packet,
   if (bth.dest_qp == kEndpointQpn) return receive_endpoint(now, port, packet, frame);
   Qp* qp = nullptr;
   if (const Outcome refused = check_connection(packet, qp); wire::is_drop(refused)) return refused;
-  if (!packet.trimmed && !frame.empty() && !wire::icrc_matches(frame, packet))
+  if (!packet.trimmed && !frame.empty() && !wire::icrc_matches(frame, packet, qp->icrc_in))
     return Outcome::drop_icrc;
 
   // A peer whose QP was not there when a port of ours went down learns it with its first packet.
@@ -393,14 +396,14 @@ void Core::set_receive_pressure(uint8_t pressure) {
 }
 
 void Core::released(Time now, Token token) {
-  const Qpn qpn(static_cast<uint32_t>(token >> 32));
+  const Qpn qpn = qpn_of(token);
   Qp* qp = find(qpn);
   if (qp == nullptr) {
     const auto ghost = std::ranges::find(ghosts_, qpn, &Ghost::qpn);
     if (ghost != ghosts_.end() && --ghost->buffers_held == 0) ghosts_.erase(ghost);
     return;
   }
-  qp->requestor.released(static_cast<uint32_t>(token));
+  qp->requestor.released(request_of(token));
   drain_completions(now, *qp);
 }
 

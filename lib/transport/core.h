@@ -26,27 +26,12 @@
 #include "transport/qp.h"
 #include "transport/send_queue.h"
 #include "transport/timers.h"
+#include "transport/tx_packet.h"
 #include "wire/codec.h"
 #include "wire/outcome.h"
 #include "wire/packet.h"
 
 namespace softmrc::transport {
-
-// Names the request a transmitted payload belongs to. The driver gives it back through released()
-// exactly once per packet it took with payload segments: at once if it copied the bytes, else when
-// the port has let the buffer go. Value 0: nothing to give back.
-using Token = uint64_t;
-
-// A packet to send. MAC addresses are the driver's to fill in (they belong to the port).
-struct TxPacket {
-  PortId port;
-  wire::NetworkHeaders net;
-  wire::TransportHeaders transport;
-  uint32_t payload_size = 0;
-  uint8_t segment_count = 0;
-  std::array<Segment, kMaxSge> segments;  // the first segment_count are valid
-  Token token = 0;
-};
 
 // Memory of the responder. place() checks R_Key, protection domain, rights and the bounds
 // [va, va + payload.size()) and only then copies, in ascending address order, no aligned 8-byte

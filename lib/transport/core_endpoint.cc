@@ -166,6 +166,7 @@ const path::Entry* Core::random_entry(const path::Profile& profile, path::PortMa
 void Core::address_endpoint(const path::Route& route, const path::Entry& entry, uint8_t dscp,
                             uint16_t id, TxPacket& out) const {
   out.port = entry.port;
+  out.icrc = {};
   out.net = wire::NetworkHeaders{};
   out.net.dst_port = config_.udp_port;
   route.apply(entry, out.net);

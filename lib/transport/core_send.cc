@@ -25,6 +25,7 @@ void Core::address(const Qp& qp, const path::Entry& entry, bool control, bool rt
                    TxPacket& out) const {
   const wire::TrafficClasses& classes = config_.classes;
   out.port = entry.port;
+  out.icrc = qp.icrc_out;
   out.net.dst_port = config_.udp_port;
   qp.route->apply(entry, out.net);
   out.net.ip.hop_limit = qp.attributes.hop_limit;
@@ -108,16 +109,10 @@ bool Core::emit_control(Time now, Qp& qp, std::span<uint16_t> room, TxPacket& ou
 }
 
 bool Core::emit_data(Time now, Qp& qp, std::span<uint16_t> room, TxPacket& out) {
-  Requestor::DataPacket data;
-  if (!qp.requestor.next_data(now, ports_with_room(room), environment(qp), data,
-                              out.segments.data()))
-    return false;
-  out.transport = data.headers;
-  out.payload_size = data.payload_size;
-  out.segment_count = data.segment_count;
-  out.token =
-      data.segment_count == 0 ? 0 : static_cast<Token>(qp.init.qpn.value()) << 32 | data.request;
-  address(qp, qp.evs->entry(data.ev), false, data.rtx, out);
+  const PacketRecord* sent =
+      qp.requestor.next_data(now, ports_with_room(room), environment(qp), out);
+  if (sent == nullptr) return false;
+  address(qp, qp.evs->entry(sent->ev), false, out.transport.bth.rtx, out);
   take_room(room, out.port);
   return true;
 }
@@ -143,7 +138,7 @@ size_t Core::poll(Time now, std::span<uint16_t> room, std::span<TxPacket> out) {
   for (size_t misses = 0; filled < out.size() && misses < ready_.size();) {
     Qp& qp = ready_.front();
     int sent = 0;
-    while (sent < kTurn && filled < out.size() && qp.requestor.can_send(environment(qp)) &&
+    while (sent < kTurn && filled < out.size() && !qp.requestor.blocked_by_cc(environment(qp)) &&
            emit_data(now, qp, room, out[filled])) {
       ++filled;
       ++sent;

@@ -129,7 +129,7 @@ bool Requestor::next_probe(Time now, path::PortMask room, RequestorEnvironment e
   bth.dest_qp = dest_qpn_;
   wire::ProbeHeader header;
   header.probe_id = slot->id;
-  header.src_context = src_context_;
+  header.src_context = static_cast<uint16_t>(local_.value());
   header.dst_context = static_cast<uint16_t>(dest_qpn_.value());
   header.ts.tx = wire_timestamp(now);
   out.headers.body = header;

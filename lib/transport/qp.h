@@ -15,6 +15,7 @@
 #include "transport/responder.h"
 #include "transport/send_queue.h"
 #include "transport/timers.h"
+#include "wire/icrc.h"
 
 namespace softmrc::transport {
 
@@ -59,6 +60,7 @@ struct Qp {
   Responder responder;
   std::optional<path::Route> route;
   std::optional<path::EvSet> evs;
+  wire::IcrcPrefix icrc_in, icrc_out;  // of its packets; from RTR on
   DestinationGroup* group = nullptr;
 
   Timer timer;

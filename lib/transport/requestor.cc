@@ -14,7 +14,7 @@ using wire::Opcode;
 
 Requestor::Requestor(Qpn local, SendQueue* queue, Duration base_rtt)
     : queue_(queue),
-      src_context_(static_cast<uint16_t>(local.value())),
+      local_(local),
       base_rtt_(base_rtt),
       srtt_(base_rtt),
       min_rtt_(base_rtt),
@@ -54,7 +54,7 @@ void Requestor::stop(RequestorEnvironment env) {
 
 void Requestor::reset() {
   const uint32_t dropped = queue_->published();
-  *this = Requestor(Qpn(src_context_), queue_, base_rtt_);
+  *this = Requestor(local_, queue_, base_rtt_);
   started_ = acked_ = finished_ = dropped;
   free_finished();
 }
@@ -148,16 +148,15 @@ void Requestor::start_next_request() {
   current_open_ = true;
 }
 
-void Requestor::fill_headers(Psn psn, const PacketRecord& rec, bool first_send, DataPacket& out,
-                             Segment* segments) {
+void Requestor::fill_packet(Time now, const PacketRecord& rec, bool first_send, TxPacket& out) {
   const SendRequest& request = queue_->at(rec.request);
-  const auto index = static_cast<uint32_t>(psn - request.first_psn);
+  const auto index = static_cast<uint32_t>(rec.psn - request.first_psn);
   const uint32_t offset = index * path_mtu_;
   const uint32_t size = std::min(path_mtu_, request.length - offset);
-  const bool first = psn == request.first_psn;
-  const bool last = psn == request.last_psn;
+  const bool first = index == 0;
+  const bool last = rec.psn == request.last_psn;
 
-  wire::Bth& bth = out.headers.bth;
+  wire::Bth& bth = out.transport.bth;
   bth = wire::Bth{};
   if (last && request.with_immediate)
     bth.opcode = first ? Opcode::kWriteOnlyImm : Opcode::kWriteLastImm;
@@ -170,24 +169,22 @@ void Requestor::fill_headers(Psn psn, const PacketRecord& rec, bool first_send, 
   bth.dest_qp = dest_qpn_;
   bth.rtx = !first_send;
   bth.timestamp = true;
-  bth.psn = psn;
+  bth.psn = rec.psn;
   // Ask when the message's end matters to the application, and at the end of what is queued: with
   // nothing behind it no other packet would bring the acknowledgement along. [D]
   const bool tail = last && rec.request + 1 == queue_->published();
   bth.ack_request = (last && request.signaled) || tail;
 
-  wire::WriteHeader write;
+  auto& write = out.transport.body.emplace<wire::WriteHeader>();
   write.rqmsn = request.rqmsn;
   write.msn = request.msn;
+  write.ts.tx = wire_timestamp(now);
   write.va = request.length == 0 ? request.remote_va : request.remote_va + offset;
   write.rkey = request.rkey;
   write.dma_length = request.length;
-  write.immediate = wire::has_immediate(bth.opcode) ? request.immediate : 0;
-  out.headers.body = write;
+  write.immediate = last && request.with_immediate ? request.immediate : 0;
 
   out.payload_size = size;
-  out.request = rec.request;
-  out.rtx = !first_send;
   out.segment_count = 0;
   uint32_t skip = offset, left = size;
   for (const Segment& piece : queue_->segments_at(rec.request)) {
@@ -197,14 +194,15 @@ void Requestor::fill_headers(Psn psn, const PacketRecord& rec, bool first_send, 
       continue;
     }
     const uint32_t take = std::min(piece.length - skip, left);
-    segments[out.segment_count++] = {piece.data + skip, take};
+    out.segments[out.segment_count++] = {piece.data + skip, take};
     left -= take;
     skip = 0;
   }
+  out.token = out.segment_count == 0 ? 0 : token(local_, rec.request);
 }
 
 void Requestor::note_sent(Time now, PacketRecord& rec, RequestorEnvironment env,
-                          const DataPacket& out) {
+                          const TxPacket& out) {
   rec.sent_at = now;
   rec.send_order = ++send_order_;
   if (rec.transmissions < UINT8_MAX) ++rec.transmissions;
@@ -220,15 +218,15 @@ void Requestor::note_sent(Time now, PacketRecord& rec, RequestorEnvironment env,
   last_activity_ = now;
   timeout_deadline_ = std::min(timeout_deadline_, now + timeout_after(0));
   if (out.segment_count > 0) {
-    ++queue_->at(out.request).buffers_held;
+    ++queue_->at(rec.request).buffers_held;
     ++buffers_held_;
   }
   env.counters.payload_bytes_sent += out.payload_size;
 }
 
-bool Requestor::next_data(Time now, path::PortMask room, RequestorEnvironment env, DataPacket& out,
-                          Segment* segments) {
-  if (!running_ || failure_) return false;
+const PacketRecord* Requestor::next_data(Time now, path::PortMask room, RequestorEnvironment env,
+                                         TxPacket& out) {
+  if (!running_ || failure_) return nullptr;
   allocate(env.evs);
 
   // Resends first: everything behind them waits for the hole. What a peer that shrank its window
@@ -247,7 +245,7 @@ bool Requestor::next_data(Time now, path::PortMask room, RequestorEnvironment en
       continue;
     }
     const path::EvIndex ev = env.evs.next(room, rec->ev);
-    if (ev == path::kNoEv) return false;
+    if (ev == path::kNoEv) return nullptr;
     ++resend_tail_;
     const bool early = rec->early_queued;
     if (early && rec->blamed == path::kNoEv) {
@@ -255,21 +253,19 @@ bool Requestor::next_data(Time now, path::PortMask room, RequestorEnvironment en
       rec->doubted = true;
     }
     rec->ev = ev;
-    fill_headers(psn, *rec, false, out, segments);
-    std::get<wire::WriteHeader>(out.headers.body).ts.tx = wire_timestamp(now);
+    fill_packet(now, *rec, false, out);
     note_sent(now, *rec, env, out);
-    out.ev = ev;
     ++env.counters.data_resent;
     if (early) ++env.counters.resent_early;
     // With nothing behind it no later packet would show that this one is missing too: a probe does,
     // a round trip sooner than silence would. [D]
     if (resend_head_ == resend_tail_ && !new_packet_allowed()) tail_probe_wanted_ = true;
-    return true;
+    return rec;
   }
 
-  if (!new_packet_allowed()) return false;
+  if (!new_packet_allowed()) return nullptr;
   const path::EvIndex ev = env.evs.next(room);
-  if (ev == path::kNoEv) return false;
+  if (ev == path::kNoEv) return nullptr;
   if (!current_open_) start_next_request();
   const Psn psn = next_psn_;
   PacketRecord& rec = record(psn);
@@ -277,10 +273,9 @@ bool Requestor::next_data(Time now, path::PortMask room, RequestorEnvironment en
   rec.psn = psn;
   rec.request = started_ - 1;
   rec.ev = ev;
-  fill_headers(psn, rec, true, out, segments);
-  std::get<wire::WriteHeader>(out.headers.body).ts.tx = wire_timestamp(now);
+  fill_packet(now, rec, true, out);
   const SendRequest& request = queue_->at(rec.request);
-  rec.nominal = static_cast<uint16_t>(wire::nominal_size(out.headers, out.payload_size));
+  rec.nominal = static_cast<uint16_t>(wire::nominal_size(out.transport, out.payload_size));
   if (!outstanding()) {
     // The clock of silence and retries starts with the first packet in flight.
     timeout_deadline_ = kNever;
@@ -294,10 +289,9 @@ bool Requestor::next_data(Time now, path::PortMask room, RequestorEnvironment en
   }
   nominal_new_sent_ += rec.nominal;
   note_sent(now, rec, env, out);
-  if (env.cc.wants_ack(rec.nominal)) out.headers.bth.ack_request = true;
-  out.ev = ev;
+  if (env.cc.wants_ack(rec.nominal)) out.transport.bth.ack_request = true;
   ++env.counters.data_sent;
-  return true;
+  return &rec;
 }
 
 void Requestor::queue_resend(Psn psn) {

@@ -21,6 +21,7 @@
 #include "transport/qp_attributes.h"
 #include "transport/qp_state.h"
 #include "transport/send_queue.h"
+#include "transport/tx_packet.h"
 #include "wire/codec.h"
 #include "wire/outcome.h"
 #include "wire/packet.h"
@@ -94,18 +95,10 @@ class Requestor {
   bool can_send(const RequestorEnvironment& env) const;
   bool blocked_by_cc(const RequestorEnvironment& env) const;
   SchedulingState scheduling_state(const RequestorEnvironment& env) const;
-  struct DataPacket {
-    wire::TransportHeaders headers;
-    uint32_t payload_size = 0;
-    uint8_t segment_count = 0;
-    uint32_t request = 0;
-    path::EvIndex ev = path::kNoEv;
-    bool rtx = false;
-  };
-  // Builds the next data packet (a resend first) for a port in `room`, and records it as sent.
-  // False: nothing may leave, or no active EV has room. `segments` holds kMaxSge entries.
-  bool next_data(Time now, path::PortMask room, RequestorEnvironment env, DataPacket& out,
-                 Segment* segments);
+  // Builds the next data packet (a resend first) for a port in `room`, and records it as sent: its
+  // transport headers and payload in `out`. nullptr: nothing may leave, or no active EV has room.
+  const PacketRecord* next_data(Time now, path::PortMask room, RequestorEnvironment env,
+                                TxPacket& out);
   struct ProbePacket {
     wire::TransportHeaders headers;
     path::EvIndex ev = path::kNoEv;
@@ -180,9 +173,8 @@ class Requestor {
   bool psns_suffice(const SendRequest& next) const;
   std::optional<RequestStatus> invalid(const SendRequest& request) const;
   void start_next_request();
-  void fill_headers(Psn psn, const PacketRecord& rec, bool first_send, DataPacket& out,
-                    Segment* segments);
-  void note_sent(Time now, PacketRecord& rec, RequestorEnvironment env, const DataPacket& out);
+  void fill_packet(Time now, const PacketRecord& rec, bool first_send, TxPacket& out);
+  void note_sent(Time now, PacketRecord& rec, RequestorEnvironment env, const TxPacket& out);
   void queue_resend(Psn psn);
   void queue_early(Psn psn);
   void queue_again(Psn psn) { resend_[resend_head_++ & record_mask_] = psn.value(); }
@@ -242,6 +234,7 @@ class Requestor {
   void expire_probes(Time now, RequestorEnvironment env);
 
   SendQueue* queue_;
+  Qpn local_;
   std::vector<PacketRecord> records_;
   uint32_t record_mask_ = 0;
   std::vector<uint32_t> resend_;  // ring of PSN values, as long as records_
@@ -258,7 +251,6 @@ class Requestor {
   bool dynamic_mpr_ = false;
   uint16_t pkey_ = wire::kDefaultPkey;
   Qpn dest_qpn_;
-  uint16_t src_context_ = 0;
   bool running_ = false;
 
   Psn next_psn_;               // first PSN never sent

@@ -53,11 +53,15 @@ struct BodyEncoder {
 
 bool over_ipv4(const NetworkHeaders& net) { return net.ip.dst.is_v4(); }
 
+// Of the IP header next to UDP.
+size_t ip_offset(const NetworkHeaders& net) {
+  return kEthernetSize + (net.outer ? kIpv6Size : 0) + (net.outer && net.srh ? kSrhSize : 0);
+}
+
 }  // namespace
 
 size_t header_size(const NetworkHeaders& net, const TransportHeaders& transport) {
-  return kEthernetSize + (net.outer ? kIpv6Size : 0) + (net.outer && net.srh ? kSrhSize : 0) +
-         (over_ipv4(net) ? kIpv4Size : kIpv6Size) + kUdpSize + kBthSize +
+  return ip_offset(net) + (over_ipv4(net) ? kIpv4Size : kIpv6Size) + kUdpSize + kBthSize +
          extension_size(transport.bth);
 }
 
@@ -71,7 +75,7 @@ uint32_t nominal_size(const TransportHeaders& transport, size_t payload_size) {
 }
 
 size_t build_headers(const NetworkHeaders& net, const TransportHeaders& transport,
-                     size_t payload_size, uint8_t* out, Icrc& icrc) {
+                     size_t payload_size, uint8_t* out) {
   assert(payload_size <= kMaxPayloadSize);
   const bool v4 = over_ipv4(net);
   const uint16_t udp_size = udp_length(transport, payload_size);
@@ -86,7 +90,6 @@ size_t build_headers(const NetworkHeaders& net, const TransportHeaders& transpor
     if (net.srh) encode_srh(*net.srh, writer.next<kSrhSize>());
   }
 
-  const uint8_t* const ip = writer.at();
   if (v4) {
     encode_ipv4(net.ip, static_cast<uint16_t>(udp_size + kIpv4Size), writer.next<kIpv4Size>());
   } else {
@@ -100,9 +103,13 @@ size_t build_headers(const NetworkHeaders& net, const TransportHeaders& transpor
   // Else the body is not the alternative that the opcode names.
   assert(writer.at() == bth.data() + kBthSize + extension_size(transport.bth));
 
-  icrc.restart();
-  icrc.update_masked(ip, static_cast<size_t>(writer.at() - ip), v4);
   return static_cast<size_t>(writer.at() - out);
+}
+
+size_t start_icrc(const NetworkHeaders& net, const uint8_t* headers, const IcrcPrefix& prefix,
+                  Icrc& icrc) {
+  const size_t ip = ip_offset(net);
+  return ip + icrc.start(headers + ip, over_ipv4(net), prefix);
 }
 
 size_t build_tail(size_t payload_size, Icrc& icrc, uint8_t* out) {
@@ -121,13 +128,12 @@ size_t build(const NetworkHeaders& net, const TransportHeaders& transport,
   const size_t tail = pad_count(payload.size()) + kIcrcSize;
   if (out.size() < header_size(net, transport) + payload.size() + tail) return 0;
 
-  Icrc icrc;
-  size_t size = build_headers(net, transport, payload.size(), out.data(), icrc);
-  if (!payload.empty()) {
-    std::memcpy(out.data() + size, payload.data(), payload.size());
-    icrc.update(payload.data(), payload.size());
-  }
+  size_t size = build_headers(net, transport, payload.size(), out.data());
+  if (!payload.empty()) std::memcpy(out.data() + size, payload.data(), payload.size());
   size += payload.size();
+  Icrc icrc;
+  const size_t covered = start_icrc(net, out.data(), {}, icrc);
+  icrc.update(out.data() + covered, size - covered);
   return size + build_tail(payload.size(), icrc, out.data() + size);
 }
 

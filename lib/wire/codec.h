@@ -57,7 +57,8 @@ struct ParseResult {
 ParseResult parse(const FrameView& frame, const ParseOptions& options, Packet& out);
 
 // Whether the ICRC of a packet that parse() took from `frame` is right; false if it is trimmed.
-bool icrc_matches(const FrameView& frame, const Packet& packet);
+// `prefix`: of the connection that the packet is known to be of; without one by the frame alone.
+bool icrc_matches(const FrameView& frame, const Packet& packet, const IcrcPrefix& prefix = {});
 
 // Size in bytes of everything from Ethernet up to the payload.
 size_t header_size(const NetworkHeaders& net, const TransportHeaders& transport);
@@ -68,10 +69,14 @@ uint32_t nominal_size(const TransportHeaders& transport, size_t payload_size);
 
 // Writes Ethernet..last extension header at `out` (at least header_size() bytes), lengths and
 // PadCnt computed from payload_size (at most kMaxPayloadSize), UDP checksum 0. Returns the bytes
-// written. `transport.body` holds the alternative that the opcode names. `icrc` is reset to the
-// running ICRC over the masked headers; feed it the payload, then finish with build_tail.
+// written. `transport.body` holds the alternative that the opcode names.
 size_t build_headers(const NetworkHeaders& net, const TransportHeaders& transport,
-                     size_t payload_size, uint8_t* out, Icrc& icrc);
+                     size_t payload_size, uint8_t* out);
+// Starts the ICRC over the headers that build_headers() has written, as far as they are masked, and
+// returns how many bytes from `headers` on are done with. Feed it the headers' rest and the
+// payload, then finish with build_tail(). `prefix`: of the packet's connection, or empty.
+size_t start_icrc(const NetworkHeaders& net, const uint8_t* headers, const IcrcPrefix& prefix,
+                  Icrc& icrc);
 // Writes pad and ICRC behind the payload (at most kMaxTailSize bytes); returns the bytes written.
 size_t build_tail(size_t payload_size, Icrc& icrc, uint8_t* out);
 

@@ -1,5 +1,6 @@
-// The ICRC reads the headers through a masked copy: they are few bytes, and the frame may be shared
-// with the NIC or the application. Of the payload only what is short is copied.
+// The ICRC reads headers that it knows nothing about through a masked copy: they are few bytes, and
+// the frame may be shared with the NIC or the application. Of the payload only what is short is
+// copied.
 #include "wire/icrc.h"
 
 #include <isa-l/crc.h>
@@ -13,6 +14,7 @@
 #endif
 
 #include "wire/bth.h"
+#include "wire/network_headers.h"
 
 namespace softmrc::wire {
 
@@ -32,10 +34,9 @@ void clear_upper_halves() {}
 constexpr bool kHasUpperHalves = false;
 #endif
 
-// Ones where the headers from IP to BTH have variant fields. Set by whole vectors, because the CRC
-// reads such, and would wait for narrower stores.
+// Ones where the masked headers have variant fields.
 template <size_t IpSize>
-using Mask = std::array<uint8_t, IpSize + kUdpSize + 8>;  // of BTH what matters, in whole words
+using Mask = std::array<uint8_t, IpSize + kUdpSize + kMaskedBthSize>;
 
 template <size_t IpSize>
 constexpr void add_udp_and_bth(Mask<IpSize>& mask) {
@@ -61,10 +62,48 @@ constexpr Mask<kIpv4Size> ipv4_mask() {
   return mask;
 }
 
+constexpr auto kIpv6Mask = ipv6_mask();
+constexpr auto kIpv4Mask = ipv4_mask();
+
+// Masked by whole vectors, because the CRC reads such, and would wait for narrower stores.
 template <size_t Size>
-void set_ones(const std::array<uint8_t, Size>& mask, uint8_t* headers) {
-  for (size_t i = 0; i < Size; ++i) headers[i] |= mask[i];
+void copy_masked(const std::array<uint8_t, Size>& mask, const uint8_t* headers, uint8_t* copy) {
+  for (size_t i = 0; i < Size; ++i) copy[i] = headers[i] | mask[i];
 }
+
+// ---- what a byte of the masked IPv6 headers adds to the CRC behind them ----
+
+using ByteTable = std::array<uint32_t, 256>;
+constexpr size_t kMaskedIpv6Size = kIpv6Mask.size();
+
+constexpr uint32_t crc_step(uint32_t state) {  // one byte of zeros
+  for (int bit = 0; bit < 8; ++bit) state = state >> 1 ^ ((state & 1) != 0 ? 0xEDB88320 : 0);
+  return state;
+}
+
+constexpr ByteTable share_of(size_t offset) {
+  ByteTable table{};
+  for (unsigned bit = 0; bit < 8; ++bit) {
+    uint32_t share = 1u << bit;
+    for (size_t at = offset; at < kMaskedIpv6Size; ++at) share = crc_step(share);
+    table[1u << bit] = share;
+  }
+  for (unsigned value = 1; value < table.size(); ++value)
+    table[value] = table[value & (value - 1)] ^ table[value & -value];
+  return table;
+}
+
+constexpr ByteTable sum(ByteTable a, const ByteTable& b) {
+  for (size_t i = 0; i < a.size(); ++i) a[i] ^= b[i];
+  return a;
+}
+
+constexpr size_t kUdp = kIpv6Size, kBth = kUdp + kUdpSize;
+// The length stands in IPv6 and in UDP.
+constexpr ByteTable kLengthHigh = sum(share_of(4), share_of(kUdp + 4));
+constexpr ByteTable kLengthLow = sum(share_of(5), share_of(kUdp + 5));
+constexpr ByteTable kSourcePortHigh = share_of(kUdp), kSourcePortLow = share_of(kUdp + 1);
+constexpr ByteTable kOpcode = share_of(kBth), kFlags = share_of(kBth + 1);
 
 }  // namespace
 
@@ -95,21 +134,45 @@ void Icrc::update(const uint8_t* data, size_t size) {
   state_ = crc32(state_, data, size);
 }
 
-void Icrc::update_masked(const uint8_t* ip, size_t size, bool v4) {
-  constexpr size_t kMasked = kIpv6Size + kUdpSize + kBthSize + kMaxExtensionSize;
-  static_assert(kMasked <= sizeof gathered_);
-  assert(gathered_size_ == 0);
-  uint8_t* const copy = gathered_.data();
-  const size_t head = std::min(size, kMasked);
-  std::memcpy(copy, ip, head);
-  gathered_size_ = static_cast<uint32_t>(head);
-  static constexpr auto kIpv6Mask = ipv6_mask();
-  static constexpr auto kIpv4Mask = ipv4_mask();
-  if (v4)
-    set_ones(kIpv4Mask, copy);
-  else
-    set_ones(kIpv6Mask, copy);
-  if (size > head) update(ip + head, size - head);
+size_t Icrc::start(const uint8_t* ip, bool v4, const IcrcPrefix& prefix) {
+  static_assert(kMaskedIpv6Size <= sizeof gathered_);
+  state_ = kAfterLinkLayer;
+  gathered_size_ = 0;
+  if (v4) {
+    copy_masked(kIpv4Mask, ip, gathered_.data());
+    return gathered_size_ = kIpv4Mask.size();
+  }
+  if (prefix)
+    state_ = prefix.after(ip);
+  else {
+    copy_masked(kIpv6Mask, ip, gathered_.data());
+    gathered_size_ = kMaskedIpv6Size;
+  }
+  return kMaskedIpv6Size;
+}
+
+// ---- the prefix ----
+
+IcrcPrefix::IcrcPrefix(const IpAddress& src, const IpAddress& dst, uint16_t dst_port, uint16_t pkey,
+                       Qpn dest_qp) {
+  if (dst.is_v4()) return;
+  std::array<uint8_t, kIpv6Size + kUdpSize + kBthSize> headers{};
+  const std::span all(headers);
+  encode_ipv6({.src = src, .dst = dst}, 0, kNextHeaderUdp, all.subspan<0, kIpv6Size>());
+  encode_udp({.dst_port = dst_port}, all.subspan<kUdp, kUdpSize>());
+  encode_bth({.pkey = pkey, .dest_qp = dest_qp}, 0, all.subspan<kBth, kBthSize>());
+  headers[kBth] = headers[kBth + 1] = 0;  // opcode and flags are added per packet
+  Icrc icrc;
+  icrc.start(headers.data(), false);
+  constant_ = icrc.value();
+  known_ = true;
+}
+
+uint32_t IcrcPrefix::after(const uint8_t* ip) const {
+  const uint8_t* udp = ip + kUdp;
+  const uint8_t* bth = ip + kBth;
+  return constant_ ^ kSourcePortHigh[udp[0]] ^ kSourcePortLow[udp[1]] ^ kLengthHigh[udp[4]] ^
+         kLengthLow[udp[5]] ^ kOpcode[bth[0]] ^ kFlags[bth[1]];
 }
 
 }  // namespace softmrc::wire

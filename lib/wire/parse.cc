@@ -310,15 +310,18 @@ ParseResult parse(const FrameView& frame, const ParseOptions& options, Packet& o
   return Parser(frame, options, out).run();
 }
 
-bool icrc_matches(const FrameView& frame, const Packet& packet) {
+bool icrc_matches(const FrameView& frame, const Packet& packet, const IcrcPrefix& prefix) {
   const FrameLayout& at = packet.layout;
   if (packet.trimmed) return false;
   const std::span<const uint8_t> head = frame.head();
   const bool whole = frame.in_one_piece();
-  const size_t end = whole ? at.icrc : head.size();  // of what lies in the first piece
   Icrc icrc;
-  icrc.update_masked(head.data() + at.ip, end - at.ip, packet.net.ip.dst.is_v4());
-  if (whole) return icrc.value() == load_le32(head.data() + at.icrc);
+  const size_t covered = at.ip + icrc.start(head.data() + at.ip, packet.net.ip.dst.is_v4(), prefix);
+  if (whole) {
+    return icrc.value_with(head.data() + covered, at.icrc - covered) ==
+           load_le32(head.data() + at.icrc);
+  }
+  icrc.update(head.data() + covered, head.size() - covered);
   const size_t pad = packet.transport.bth.pad_count;
   icrc.update(packet.payload.data(), packet.payload.size());
   icrc.update(frame.tail().data(), pad);

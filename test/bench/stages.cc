@@ -134,7 +134,6 @@ class Stages {
 struct Frame {
   std::array<uint8_t, 4608> bytes;
   size_t header = 0, size = 0;
-  wire::Icrc icrc;
 };
 
 wire::Packet received_form(const transport::TxPacket& tx) {
@@ -194,7 +193,7 @@ void run_round(End& a, End& b, const std::vector<uint8_t>& source, std::vector<u
     stages.time("send: build headers", n, [&] {
       for (size_t i = 0; i < n; ++i)
         frames[i].header = wire::build_headers(out[i].net, out[i].transport, out[i].payload_size,
-                                               frames[i].bytes.data(), frames[i].icrc);
+                                               frames[i].bytes.data());
     });
     stages.time("send: copy payload", n, [&] {
       for (size_t i = 0; i < n; ++i)
@@ -203,11 +202,12 @@ void run_round(End& a, End& b, const std::vector<uint8_t>& source, std::vector<u
     });
     stages.time("send: ICRC and tail", n, [&] {
       for (size_t i = 0; i < n; ++i) {
-        uint8_t* payload = frames[i].bytes.data() + frames[i].header;
-        frames[i].icrc.update(payload, out[i].payload_size);
-        frames[i].size =
-            frames[i].header + out[i].payload_size +
-            wire::build_tail(out[i].payload_size, frames[i].icrc, payload + out[i].payload_size);
+        uint8_t* const frame = frames[i].bytes.data();
+        const size_t end = frames[i].header + out[i].payload_size;
+        wire::Icrc icrc;
+        const size_t covered = wire::start_icrc(out[i].net, frame, out[i].icrc, icrc);
+        icrc.update(frame + covered, end - covered);
+        frames[i].size = end + wire::build_tail(out[i].payload_size, icrc, frame + end);
       }
     });
     stages.time("send: give buffers back", n, [&] {
@@ -226,7 +226,8 @@ void run_round(End& a, End& b, const std::vector<uint8_t>& source, std::vector<u
     });
     stages.time("receive: ICRC", n, [&] {
       for (size_t i = 0; i < n; ++i)
-        if (!wire::icrc_matches(std::span(frames[i].bytes.data(), frames[i].size), packets[i]))
+        if (!wire::icrc_matches(std::span(frames[i].bytes.data(), frames[i].size), packets[i],
+                                b.qp->icrc_in))
           std::abort();
     });
     stages.time("receive: place payload", n, [&] {

@@ -30,10 +30,12 @@ struct Builder {
     for (rte_mbuf* mbuf : all) std::memset(mbuf->buf_addr, 0xEE, mbuf->buf_len);
     rte_pktmbuf_free_bulk(all.data(), pool.size());
   }
-  PacketBuilder::Built build(bool lend, transport::TxPacket& packet) {
+  PacketBuilder::Draft build(bool lend, transport::TxPacket& packet) {
     REQUIRE(builder.prepare(1) == 1);
-    return builder.build({.src = {{2, 0, 0, 0, 0, 1}}, .dst = {{2, 0, 0, 0, 0, 2}}, .lend = lend},
-                         packet);
+    const PacketBuilder::Draft built = builder.begin(
+        {.src = {{2, 0, 0, 0, 0, 1}}, .dst = {{2, 0, 0, 0, 0, 2}}, .lend = lend}, packet);
+    builder.finish(built, packet);
+    return built;
   }
 
   MbufPool pool;
@@ -92,7 +94,7 @@ TEST_CASE("copied, chained and lent frames are the same bytes") {
   for (size_t i = 0; i < size; ++i) payload[i] = static_cast<uint8_t>(i * 7);
 
   transport::TxPacket packet = make_packet(payload, segments);
-  const PacketBuilder::Built built = builder.build(lend, packet);
+  const PacketBuilder::Draft built = builder.build(lend, packet);
   CHECK(bytes_of(built.frame) == expected(packet, payload));
   // Lending is for payload that is large and in few pieces.
   CHECK(built.token_free == !(lend && size >= 1024 && segments <= 2));
@@ -103,7 +105,7 @@ TEST_CASE("a lent payload's token comes back once the last reference is gone") {
   Builder builder(1024);
   const std::vector<uint8_t> payload(4096, 1);
   transport::TxPacket packet = make_packet(payload, 2);
-  const PacketBuilder::Built built = builder.build(true, packet);
+  const PacketBuilder::Draft built = builder.build(true, packet);
   REQUIRE_FALSE(built.token_free);
   REQUIRE(built.frame->nb_segs == 4);
   CHECK(rte_pktmbuf_mtod(built.frame->next, const uint8_t*) == payload.data());
@@ -128,7 +130,7 @@ TEST_CASE("when all loans are out, payload is copied") {
   std::vector<rte_mbuf*> frames;
   for (int i = 0; i < 5; ++i) {
     transport::TxPacket packet = make_packet(payload, 1);
-    const PacketBuilder::Built built = builder.build(true, packet);
+    const PacketBuilder::Draft built = builder.build(true, packet);
     CHECK(built.token_free == (i == 4));
     CHECK(bytes_of(built.frame) == expected(packet, payload));
     frames.push_back(built.frame);
@@ -147,7 +149,7 @@ TEST_CASE("what stands behind a short frame is zeros, not an old packet") {
   packet.transport.bth.opcode = wire::Opcode::kAck;
   packet.transport.body = wire::AckHeader{};
   // Even the shortest packet there is, an IPv4 acknowledgement, fills an Ethernet frame.
-  const PacketBuilder::Built built = builder.build(false, packet);
+  const PacketBuilder::Draft built = builder.build(false, packet);
   CHECK(bytes_of(built.frame) == expected(packet, {}));
   CHECK(built.frame->pkt_len >= 60);
   CHECK(built.token_free);

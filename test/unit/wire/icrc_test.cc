@@ -77,6 +77,37 @@ TEST_CASE("a built packet ends in the ICRC of the rule") {
   }
 }
 
+TEST_CASE("what is known of a connection makes no difference to the ICRC") {
+  Random random(7);
+  for (const Network network : kNetworks) {
+    for (const Opcode opcode : kOpcodes) {
+      for (int round = 0; round < 10; ++round) {
+        const Sample s = random_sample(random, opcode, network);
+        const Bth& bth = s.transport.bth;
+        const IcrcPrefix prefix(s.net.ip.src, s.net.ip.dst, s.net.dst_port, bth.pkey, bth.dest_qp);
+        CHECK(static_cast<bool>(prefix) == !s.net.ip.dst.is_v4());
+        auto frame = s.frame();
+        ParseOptions options;
+        options.udp_port = s.net.dst_port;
+        Packet p;
+        REQUIRE(parse(frame, options, p).ok);
+        CHECK(icrc_matches(frame, p, prefix));
+
+        // What varies beside what is known, and all that follows, stays protected.
+        const size_t udp = p.layout.udp, bth_at = udp + kUdpSize;
+        std::vector<size_t> bytes = {udp, udp + 1, bth_at, bth_at + 1};
+        for (size_t at = bth_at + kMaskedBthSize; at < frame.size(); ++at) bytes.push_back(at);
+        for (const size_t at : bytes) {
+          const auto one = static_cast<uint8_t>(1u << random.below(8));
+          frame[at] ^= one;
+          CHECK_FALSE(icrc_matches(frame, p, prefix));
+          frame[at] ^= one;
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("every covered bit is protected, every other one is not") {
   Random random(6);
   for (const Network network : kNetworks) {
