@@ -121,7 +121,10 @@ Engine::~Engine() = default;
 
 bool Engine::run_once(Time now, Doorbells& doorbells) {
   bool work = watch_ports(now);
-  work |= take_doorbells(now, doorbells);
+  if (take_doorbells(now, doorbells)) {
+    work = true;
+    transmit(now);  // what was posted leaves before what has come in is looked at
+  }
   work |= receive(now);
   work |= take_handed_over(now);
   if (work) core_.end_of_burst(now);
@@ -243,18 +246,25 @@ bool Engine::collect_released(Time now) {
          loans_->collect([&](transport::Token token) { core_.released(now, token); });
 }
 
+// Of many packets one is begun before the one before it is finished (packet_builder.h); few leave
+// one by one, each as soon as it is built.
 bool Engine::transmit(Time now) {
+  constexpr size_t kFew = 2;
   const size_t count = poll_core(now);
-  PacketBuilder::Draft draft, next;  // see packet_builder.h: one is begun before one is finished
-  for (size_t i = 0; i <= count; ++i, draft = next) {
-    if (i < count) next = builder_.begin(planes_[plane_of(outgoing_[i])], outgoing_[i]);
-    if (i == 0) continue;
-    const transport::TxPacket& packet = outgoing_[i - 1];
+  const size_t lag = count > kFew ? 1 : 0;
+  bool work = count > 0;
+  std::array<PacketBuilder::Draft, 2> drafts;
+  for (size_t i = 0; i < count + lag; ++i) {
+    if (i < count) drafts[i % 2] = builder_.begin(planes_[plane_of(outgoing_[i])], outgoing_[i]);
+    if (i < lag) continue;
+    const transport::TxPacket& packet = outgoing_[i - lag];
+    const PacketBuilder::Draft& draft = drafts[(i - lag) % 2];
     builder_.finish(draft, packet);
-    tx_queues_[plane_of(packet)]->push(draft.frame);
+    TxQueue& queue = *tx_queues_[plane_of(packet)];
+    queue.push(draft.frame);
+    if (lag == 0) queue.flush(now);
     if (draft.token_free && packet.token != 0) core_.released(now, packet.token);
   }
-  bool work = count > 0;
   for (const std::unique_ptr<TxQueue>& queue : tx_queues_) work |= queue->flush(now);
   return work;
 }
@@ -263,8 +273,8 @@ size_t Engine::plane_of(const transport::TxPacket& packet) { return packet.port.
 
 // Takes from the core what ports have room for and mbufs are at hand for.
 size_t Engine::poll_core(Time now) {
-  for (size_t i = 0; i < tx_queues_.size(); ++i) room_[i] = tx_queues_[i]->room();
   if (!core_.wants_to_send() && core_.next_deadline() > now) return 0;
+  for (size_t i = 0; i < tx_queues_.size(); ++i) room_[i] = tx_queues_[i]->room();
   const size_t packets = builder_.prepare(outgoing_.size());
   return core_.poll(now, std::span(room_).first(tx_queues_.size()),
                     std::span(outgoing_).first(packets));

@@ -61,12 +61,7 @@ TxQueue::~TxQueue() {
   rte_pktmbuf_free_bulk(backlog_.data(), backlog_count_);
 }
 
-uint16_t TxQueue::room() const {
-  if (!port_.up() || backlog_count_ >= kBurst) return 0;
-  return static_cast<uint16_t>(kBurst - backlog_count_);
-}
-
-bool TxQueue::flush(Time now) {
+bool TxQueue::flush_some(Time now) {
   if (staged_count_ > 0 || !lane_.idle()) stage_to_backlog(now);
   if (backlog_count_ == 0) return false;
   if (!port_.up()) {

@@ -46,11 +46,16 @@ class TxQueue {
   ~TxQueue();
 
   // Packets it takes now: what the port has not taken yet leaves less room.
-  uint16_t room() const;
+  uint16_t room() const {
+    return !port_.up() || backlog_count_ >= kBurst ? uint16_t{0}
+                                                   : static_cast<uint16_t>(kBurst - backlog_count_);
+  }
   // Precondition: at most room() between two flushes.
   void push(rte_mbuf* frame) { staged_[staged_count_++] = frame; }
   // Gives the port what it takes; the rest waits for the next flush. Returns whether any went out.
-  bool flush(Time now);
+  bool flush(Time now) {
+    return staged_count_ + backlog_count_ == 0 && lane_.idle() ? false : flush_some(now);
+  }
   bool empty() const { return backlog_count_ == 0; }
   Time next_release() const { return lane_.next_release(); }
   PortId port() const { return port_.port(); }
@@ -60,6 +65,7 @@ class TxQueue {
   OwnedCounter dropped;  // frames given up because the port went down
 
  private:
+  bool flush_some(Time now);
   void stage_to_backlog(Time now);
   uint16_t transmit(rte_mbuf** frames, uint16_t count);
   void discard_backlog();

@@ -28,7 +28,7 @@ EvIndex EvSet::probe_due(Time now, PortMask room) {
 }
 
 void EvSet::probe_done(EvIndex index, bool answered, wire::PathMark mark, Time now) {
-  if (evs_[index].state != EvState::kAssumedBad) return;
+  if (record(index).state != EvState::kAssumedBad) return;
   const auto bad = find_bad(index);
   if (answered && (mark == wire::PathMark::kNone || mark == wire::PathMark::kSkipOnce)) {
     bad->unanswered = 0;
@@ -49,7 +49,7 @@ void EvSet::probe_done(EvIndex index, bool answered, wire::PathMark mark, Time n
 void EvSet::schedule(BadEv& bad, Time now) {
   // An EV that was lost again soon after it came back loses some, not all: it is asked as seldom as
   // one that does not answer, or it would lose packets every few milliseconds. [D]
-  const int relapses = evs_[bad.index].relapses;
+  const int relapses = record(bad.index).relapses;
   const int backoff = std::max<int>(bad.unanswered, relapses < 2 ? 0 : kQuick - 1 + relapses);
   const int64_t interval = backoff < kQuick ? probe_interval_.count() >> 2 * (kQuick - backoff)
                                             : probe_interval_.count() << (backoff - kQuick);

@@ -20,6 +20,7 @@ uint8_t after(size_t at, size_t count) {
 }  // namespace
 
 EvIndex EvSet::next(PortMask room, EvIndex avoid) {
+  ensure_drawn();
   const size_t count = planes_.size();
   size_t only_avoided = count;  // plane on which nothing but `avoid` is eligible
   for (size_t step = 0, at = turn_; step < count; ++step, at = after(at, count)) {
@@ -46,12 +47,13 @@ EvIndex EvSet::draw(Plane& plane, EvIndex avoid) {
   }
   for (;;) {
     if (plane.cursor == plane.rotation_end) end_rotation(plane);
-    const EvIndex index = order_[plane.cursor++];
-    if (evs_[index].state != EvState::kSkip && index != avoid) return index;
+    const EvIndex index = ev_at(plane.cursor++);
+    if (record(index).state != EvState::kSkip && index != avoid) return index;
   }
 }
 
 EvIndex EvSet::next_control(PortMask room) {
+  ensure_drawn();
   uint32_t usable = 0;
   for (size_t i = 0; i < planes_.size(); ++i)
     if (planes_[i].usable(room)) usable |= 1u << i;
@@ -61,21 +63,22 @@ EvIndex EvSet::next_control(PortMask room) {
   const uint32_t start = random_.below(length);
   EvIndex kept = kNoEv;
   for (uint32_t i = 0; i < length; ++i) {
-    const EvIndex index = order_[plane.begin + (start + i) % length];
-    if (evs_[index].state == EvState::kGood) return index;
-    if (evs_[index].state == EvState::kAssumedBad) kept = index;
+    const EvIndex index = ev_at(plane.begin + (start + i) % length);
+    if (record(index).state == EvState::kGood) return index;
+    if (record(index).state == EvState::kAssumedBad) kept = index;
   }
   return kept;
 }
 
 EvIndex EvSet::any_on(PortId port) {
+  ensure_drawn();
   const auto plane = std::ranges::find(planes_, port, &Plane::port);
   if (plane == planes_.end()) return kNoEv;
   const auto length = static_cast<uint16_t>(plane->end - plane->begin);
   const uint32_t start = random_.below(length);
   for (uint32_t i = 0; i < length; ++i) {
-    const EvIndex index = order_[plane->begin + (start + i) % length];
-    if (evs_[index].state != EvState::kDenied) return index;
+    const EvIndex index = ev_at(plane->begin + (start + i) % length);
+    if (record(index).state != EvState::kDenied) return index;
   }
   return kNoEv;
 }
@@ -84,9 +87,9 @@ void EvSet::end_rotation(Plane& plane) {
   plane.cursor = plane.begin;
   if (plane.skipping != 0) {
     for (uint16_t at = plane.begin; at < plane.rotation_end; ++at) {
-      EvRecord& ev = evs_[order_[at]];
+      EvRecord& ev = record(ev_at(at));
       if (ev.state == EvState::kSkip && --ev.skip_rotations == 0) {
-        apply(order_[at], EvEvent::kRotationEnd);
+        apply(ev_at(at), EvEvent::kRotationEnd);
       }
     }
   }
@@ -94,7 +97,7 @@ void EvSet::end_rotation(Plane& plane) {
     plane.rotations = 0;
     // Eight turns without a loss: an earlier one counts less.
     for (uint16_t at = plane.begin; at < plane.rotation_end; ++at) {
-      EvRecord& ev = evs_[order_[at]];
+      EvRecord& ev = record(ev_at(at));
       if (ev.state == EvState::kGood && ev.relapses > 0) --ev.relapses;
     }
     shuffle(plane.begin, plane.rotation_end);
@@ -108,21 +111,21 @@ void EvSet::shuffle(uint16_t begin, uint16_t end) {
 }
 
 void EvSet::swap_places(uint16_t a, uint16_t b) {
-  std::swap(order_[a], order_[b]);
-  evs_[order_[a]].place = a;
-  evs_[order_[b]].place = b;
+  std::swap(ev_at(a), ev_at(b));
+  record(ev_at(a)).place = a;
+  record(ev_at(b)).place = b;
 }
 
 bool EvSet::in_rotation(EvIndex index) const {
-  return evs_[index].place < plane_of(index).rotation_end;
+  return record(index).place < plane_of(index).rotation_end;
 }
 
 bool EvSet::in_backup(EvIndex index) const {
-  return !in_rotation(index) && evs_[index].place < plane_of(index).backup_end;
+  return !in_rotation(index) && record(index).place < plane_of(index).backup_end;
 }
 
 bool EvSet::active(EvIndex index) const {
-  return in_rotation(index) && plane_of(index).up && evs_[index].state != EvState::kSkip;
+  return in_rotation(index) && plane_of(index).up && record(index).state != EvState::kSkip;
 }
 
 size_t EvSet::active_count() const {
@@ -135,19 +138,19 @@ void EvSet::take_out(EvIndex index) {
   Plane& plane = plane_of(index);
   if (in_rotation(index)) {
     // Close the gap without moving anybody across the cursor, which would cost or give a turn.
-    if (evs_[index].place < plane.cursor) swap_places(evs_[index].place, --plane.cursor);
-    swap_places(evs_[index].place, --plane.rotation_end);
+    if (record(index).place < plane.cursor) swap_places(record(index).place, --plane.cursor);
+    swap_places(record(index).place, --plane.rotation_end);
   }
-  if (in_backup(index)) swap_places(evs_[index].place, --plane.backup_end);
+  if (in_backup(index)) swap_places(record(index).place, --plane.backup_end);
 }
 
 void EvSet::put_in_backup(EvIndex index) {
   Plane& plane = plane_of(index);
-  swap_places(evs_[index].place, plane.backup_end++);
+  swap_places(record(index).place, plane.backup_end++);
 }
 
 void EvSet::promote(Plane& plane, EvIndex index) {
-  swap_places(evs_[index].place, plane.rotation_end++);
+  swap_places(record(index).place, plane.rotation_end++);
 }
 
 }  // namespace softmrc::path

@@ -9,60 +9,77 @@
 
 namespace softmrc::path {
 
+namespace {
+
+using PortCounts = std::array<size_t, kMaxPorts>;
+
+PortCounts count_by_port(const Profile& profile) {
+  PortCounts counts{};
+  for (size_t i = 0; i < profile.size(); ++i) ++counts[profile[i].port.value() - 1u];
+  return counts;
+}
+
+}  // namespace
+
 EvSet::EvSet(std::shared_ptr<const Profile> profile, const EvSetConfig& config, Random random)
     : profile_(std::move(profile)),
       probe_interval_(config.probe_interval),
       random_(random),
       min_active_(config.min_active),
       probe_successes_(static_cast<uint8_t>(std::clamp<uint32_t>(config.probe_successes, 1, 255))) {
-  std::array<std::vector<uint16_t>, kMaxPorts> by_port;
-  for (size_t i = 0; i < profile_->size(); ++i) {
-    by_port[(*profile_)[i].port.value() - 1u].push_back(static_cast<uint16_t>(i));
-  }
+  const PortCounts available = count_by_port(*profile_);
   const auto planes = static_cast<size_t>(
-      std::ranges::count_if(by_port, [](const auto& indices) { return !indices.empty(); }));
+      std::ranges::count_if(available, [](const size_t count) { return count > 0; }));
   if (planes == 0) return;
   const size_t share = std::max<size_t>(config.count / planes, 1);
   const size_t active_share = std::max<size_t>(config.active / planes, 1);
 
   planes_.reserve(planes);
-  size_t total = 0;
-  for (const auto& indices : by_port) total += std::min(share, indices.size());
-  evs_.reserve(total);
-  order_.reserve(total);
+  uint16_t begin = 0;
   for (size_t port = 1; port <= kMaxPorts; ++port) {
-    std::vector<uint16_t>& indices = by_port[port - 1];
-    if (indices.empty()) continue;
-    const size_t drawn = std::min(share, indices.size());
+    const size_t drawn = std::min(share, available[port - 1]);
+    if (drawn == 0) continue;
     plane_at_[port - 1] = static_cast<uint8_t>(planes_.size());
     Plane plane;
     plane.port = PortId(static_cast<uint8_t>(port));
-    plane.begin = static_cast<uint16_t>(order_.size());
+    plane.begin = plane.cursor = begin;
     plane.target = static_cast<uint16_t>(std::min(active_share, drawn));
-    plane.rotation_end = static_cast<uint16_t>(plane.begin + plane.target);
-    plane.backup_end = plane.end = static_cast<uint16_t>(plane.begin + drawn);
-    plane.cursor = plane.begin;
+    plane.rotation_end = static_cast<uint16_t>(begin + plane.target);
+    plane.backup_end = plane.end = begin = static_cast<uint16_t>(begin + drawn);
     planes_.push_back(plane);
-    // Drawing without replacement leaves both the choice and its order random.
-    for (size_t i = 0; i < drawn; ++i) {
+  }
+  while (active_count() < min_active_) {  // equal shares, rounded down, may be fewer than the floor
+    Plane* const poorest = poorest_with_backup();
+    if (poorest == nullptr) break;
+    ++poorest->rotation_end;  // all are alike yet
+  }
+}
+
+// Drawing without replacement leaves both the choice and its order random.
+void EvSet::draw_all() {
+  std::array<std::vector<uint16_t>, kMaxPorts> by_port;
+  for (size_t i = 0; i < profile_->size(); ++i)
+    by_port[(*profile_)[i].port.value() - 1u].push_back(static_cast<uint16_t>(i));
+  evs_ = std::make_unique<EvRecord[]>(size());
+  order_ = std::make_unique<EvIndex[]>(size());
+  for (const Plane& plane : planes_) {
+    std::vector<uint16_t>& indices = by_port[plane.port.value() - 1u];
+    for (uint16_t place = plane.begin; place < plane.end; ++place) {
+      const auto i = static_cast<size_t>(place - plane.begin);
       std::swap(indices[i], indices[i + random_.below(static_cast<uint32_t>(indices.size() - i))]);
-      const auto place = static_cast<uint16_t>(order_.size());
-      order_.push_back(place);
-      EvRecord ev{};
-      ev.profile_index = indices[i];
-      ev.place = place;
-      ev.state = EvState::kGood;
-      evs_.push_back(ev);
+      order_[place] = place;
+      evs_[place].profile_index = indices[i];
+      evs_[place].place = place;
+      evs_[place].state = EvState::kGood;
     }
   }
-  turn_ = static_cast<uint8_t>(random_.below(static_cast<uint32_t>(planes)));
+  turn_ = static_cast<uint8_t>(random_.below(static_cast<uint32_t>(planes_.size())));
   control_turns_ = Turns(turn_);
-  settle(planes_.front());  // equal shares, rounded down, may be fewer than the floor
 }
 
 // The one place where a state changes. False: the table has no such transition.
 bool EvSet::apply(EvIndex index, EvEvent event) {
-  EvRecord& ev = evs_[index];
+  EvRecord& ev = record(index);
   const auto to = transition(ev.state, event);
   if (!to) return false;
   Plane& plane = plane_of(index);
@@ -130,7 +147,7 @@ bool EvSet::one_of_many(EvIndex index) {
 // silence its plane, congestion is everywhere and avoiding one path of it is congestion control's
 // task: the mark is let pass.
 void EvSet::skip(EvIndex index, EvEvent event) {
-  if (evs_[index].state != EvState::kGood || !in_rotation(index)) return;
+  if (record(index).state != EvState::kGood || !in_rotation(index)) return;
   if (can_spare(plane_of(index)) && apply(index, event)) ++mutable_counters(index).skipped;
 }
 
@@ -145,7 +162,7 @@ bool EvSet::can_spare(const Plane& plane) const {
 }
 
 void EvSet::retire(EvIndex index, EvEvent event, Time now) {
-  if (evs_[index].state == EvState::kAssumedBad) {
+  if (record(index).state == EvState::kAssumedBad) {
     // A straggler's report, unless the floor keeps the EV in rotation: then it is now the one lost
     // most recently, and another may serve better.
     if (!in_rotation(index)) return;
@@ -155,9 +172,9 @@ void EvSet::retire(EvIndex index, EvEvent event, Time now) {
   } else {
     if (!apply(index, event)) return;
     ++mutable_counters(index).went_bad;
-    bad_.reserve(evs_.size());  // once, with the first loss
+    bad_.reserve(size());  // once, with the first loss
     schedule(bad_.emplace_back(BadEv{.index = index, .due = kNever}), now);
-    if (evs_[index].relapses < kMostRelapses) ++evs_[index].relapses;
+    if (record(index).relapses < kMostRelapses) ++record(index).relapses;
     update_next_probe();
     report(index);
   }
@@ -166,7 +183,7 @@ void EvSet::retire(EvIndex index, EvEvent event, Time now) {
 }
 
 void EvSet::deny(EvIndex index) {
-  const bool was_bad = evs_[index].state == EvState::kAssumedBad;
+  const bool was_bad = record(index).state == EvState::kAssumedBad;
   if (!apply(index, EvEvent::kDeny)) return;
   if (was_bad) {
     bad_.erase(find_bad(index));
@@ -178,15 +195,15 @@ void EvSet::deny(EvIndex index) {
 
 bool EvSet::replace(std::shared_ptr<const Profile> profile) {
   if (profile->size() != profile_->size()) return false;
-  for (const EvRecord& ev : evs_) {
-    if ((*profile)[ev.profile_index].port != (*profile_)[ev.profile_index].port) return false;
+  for (EvIndex index = 0; index < size(); ++index) {
+    if ((*profile)[profile_index(index)].port != entry(index).port) return false;
   }
   profile_ = std::move(profile);
   return true;
 }
 
 void EvSet::forgive(EvIndex index) {
-  EvRecord& ev = evs_[index];
+  EvRecord& ev = record(index);
   if (ev.state != EvState::kAssumedBad) return;
   if (ev.relapses > 0) --ev.relapses;
   recover(index, EvEvent::kProbedHealthy);
@@ -196,7 +213,7 @@ void EvSet::allow(EvIndex index) { recover(index, EvEvent::kAllow); }
 
 // Back to GOOD (or SKIP) from wherever it was.
 void EvSet::recover(EvIndex index, EvEvent event) {
-  const EvState was = evs_[index].state;
+  const EvState was = record(index).state;
   if (!transition(was, event)) return;
   Plane& plane = plane_of(index);
   if (was == EvState::kAssumedBad) {
@@ -247,7 +264,7 @@ bool EvSet::reachable() const {
 // its last EVs are in SKIP; the floor; and nothing kept in rotation that the floor can do without.
 void EvSet::settle(Plane& plane) {
   while (wants_more(plane) && plane.rotation_end < plane.backup_end) {
-    promote(plane, order_[plane.rotation_end]);
+    promote(plane, ev_at(plane.rotation_end));
   }
   end_stranded_skips();
   for (;;) {
@@ -276,19 +293,25 @@ void EvSet::end_stranded_skips() {
   for (Plane& plane : planes_) {
     if (plane.eligible() != 0 || plane.skipping == 0) continue;
     for (uint16_t at = plane.begin; at < plane.rotation_end; ++at) {
-      apply(order_[at], EvEvent::kRotationEnd);
+      apply(ev_at(at), EvEvent::kRotationEnd);
     }
   }
 }
 
-// Floor, first choice: a backup of the plane that is up and has the fewest active.
-bool EvSet::fill_from_backup() {
+// Of the planes that are up and have backups, the one with the fewest active.
+EvSet::Plane* EvSet::poorest_with_backup() {
   Plane* poorest = nullptr;
   for (Plane& plane : planes_) {
     if (!plane.up || plane.rotation_end == plane.backup_end) continue;
     if (poorest == nullptr || plane.eligible() < poorest->eligible()) poorest = &plane;
   }
-  if (poorest != nullptr) promote(*poorest, order_[poorest->rotation_end]);
+  return poorest;
+}
+
+// Floor, first choice.
+bool EvSet::fill_from_backup() {
+  Plane* const poorest = poorest_with_backup();
+  if (poorest != nullptr) promote(*poorest, ev_at(poorest->rotation_end));
   return poorest != nullptr;
 }
 
@@ -297,7 +320,7 @@ bool EvSet::end_one_skip() {
   for (Plane& plane : planes_) {
     if (!plane.up || plane.skipping == 0) continue;
     for (uint16_t at = plane.begin; at < plane.rotation_end; ++at) {
-      if (apply(order_[at], EvEvent::kRotationEnd)) return true;
+      if (apply(ev_at(at), EvEvent::kRotationEnd)) return true;
     }
   }
   return false;
@@ -321,7 +344,7 @@ bool EvSet::recall_least_bad() {
   promote(plane, best->index);
   // Its turn in this rotation has passed. Else EVs that are lost and recalled over and over would
   // be the only ones still to come, and those that work would never have another turn.
-  swap_places(evs_[best->index].place, plane.cursor++);
+  swap_places(record(best->index).place, plane.cursor++);
   return true;
 }
 
@@ -341,7 +364,7 @@ void EvSet::report(EvIndex index) const {
 }
 
 EvCounters& EvSet::mutable_counters(EvIndex index) {
-  if (!counters_) counters_ = std::make_unique<EvCounters[]>(evs_.size());
+  if (!counters_) counters_ = std::make_unique<EvCounters[]>(size());
   return counters_[index];
 }
 

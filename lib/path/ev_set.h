@@ -13,6 +13,8 @@
 // stay equally loaded while all ports are up. Never fewer than min_active EVs are active: when the
 // floor would be broken the least bad stay in (or come back to) the rotation, still ASSUMED_BAD and
 // still probed. Every operation but a loss at the floor is O(1), amortised over the rotation.
+//
+// EVs are drawn when one is first asked for: a QP that never sends has none.
 #pragma once
 
 #include <array>
@@ -72,12 +74,12 @@ class EvSet {
   // has changed: the size differs, or an EV of ours would change its port.
   bool replace(std::shared_ptr<const Profile> profile);
 
-  uint32_t profile_index(EvIndex index) const { return evs_[index].profile_index; }
-  const Entry& entry(EvIndex index) const { return (*profile_)[evs_[index].profile_index]; }
-  EvState state(EvIndex index) const { return evs_[index].state; }
+  uint32_t profile_index(EvIndex index) const { return record(index).profile_index; }
+  const Entry& entry(EvIndex index) const { return (*profile_)[record(index).profile_index]; }
+  EvState state(EvIndex index) const { return record(index).state; }
   // In rotation on a port that is up, and not in SKIP: next() may return it.
   bool active(EvIndex index) const;
-  EvIndex size() const { return static_cast<EvIndex>(evs_.size()); }
+  EvIndex size() const { return planes_.empty() ? EvIndex{0} : planes_.back().end; }
   size_t active_count() const;
 
   void on_sent(EvIndex index) {
@@ -159,6 +161,23 @@ class EvSet {
     Time due;
   };
 
+  void ensure_drawn() {
+    if (!evs_) [[unlikely]]
+      draw_all();
+  }
+  void draw_all();
+  EvRecord& record(EvIndex index) {
+    ensure_drawn();
+    return evs_[index];
+  }
+  const EvRecord& record(EvIndex index) const {  // when it is drawn makes no difference
+    return const_cast<EvSet*>(this)->record(index);
+  }
+  EvIndex& ev_at(uint16_t place) {
+    ensure_drawn();
+    return order_[place];
+  }
+
   // Rotation (ev_rotation.cc).
   EvIndex draw(Plane& plane, EvIndex avoid);
   void end_rotation(Plane& plane);
@@ -181,6 +200,7 @@ class EvSet {
   void retire(EvIndex index, EvEvent event, Time now);
   void recover(EvIndex index, EvEvent event);
   void settle(Plane& plane);
+  Plane* poorest_with_backup();
   bool fill_from_backup();
   bool end_one_skip();
   bool recall_least_bad();
@@ -197,8 +217,8 @@ class EvSet {
   void update_next_probe();
 
   std::shared_ptr<const Profile> profile_;
-  std::vector<EvRecord> evs_;
-  std::vector<EvIndex> order_;
+  std::unique_ptr<EvRecord[]> evs_;  // once they are drawn, and order_ with them
+  std::unique_ptr<EvIndex[]> order_;
   std::vector<Plane> planes_;
   std::vector<BadEv> bad_;
   std::unique_ptr<EvCounters[]> counters_;  // made when the QP first sends: idle QPs stay small

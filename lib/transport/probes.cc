@@ -96,6 +96,7 @@ bool Requestor::next_probe(Time now, path::PortMask room, RequestorEnvironment e
                            ProbePacket& out) {
   if (!running_ || failure_ || !wants_probe()) return false;
   const bool of_ev = !tail_probe_wanted_;
+  probes_.resize(kProbes);
   // A probe that finds every slot taken replaces the oldest: its answer is late or lost.
   Probe* slot = &probes_[0];
   for (Probe& probe : probes_)
@@ -156,7 +157,7 @@ void Requestor::finish_probe(const Probe& probe, wire::PathMark mark, Time now,
   } else {
     env.evs.on_mark(probe.ev, mark, now);
   }
-  probes_[&probe - probes_] = Probe{};
+  probes_[static_cast<size_t>(&probe - probes_.data())] = Probe{};
 }
 
 void Requestor::expire_probes(Time now, RequestorEnvironment env) {

@@ -49,7 +49,7 @@ void Requestor::stop(RequestorEnvironment env) {
   resend_head_ = resend_tail_ = 0;
   timeout_deadline_ = overdue_deadline_ = kNever;
   tail_probe_wanted_ = ev_probe_wanted_ = false;
-  for (Probe& probe : probes_) probe = Probe{};
+  probes_.clear();
 }
 
 void Requestor::reset() {

@@ -294,7 +294,7 @@ class Requestor {
   uint32_t stall_attempts_ = 0;
   Time last_nack_attempt_ = kLongAgo;
 
-  Probe probes_[kProbes];
+  std::vector<Probe> probes_;  // kProbes slots, once one was needed
   uint16_t next_probe_id_ = 1;
   uint8_t tail_probes_ = 0;  // since something was heard
   uint32_t ack_probe_attempts_ = 0;

@@ -519,13 +519,26 @@ TEST_CASE("random loss on every path does not starve the set") {
   CHECK(starved == 0);
 }
 
-TEST_CASE("an idle set of 256 EVs stays within its share of a QP's 4 KiB") {
+TEST_CASE("a set of 256 EVs is small, and one that nothing was asked of has not drawn them") {
   const auto profile = srv6_profile(4, 64);
   const size_t before = live_bytes();
-  const EvSet set(profile, {}, Random(1));
+  EvSet set(profile, {}, Random(1));
+  CHECK(set.size() == 256);
+  CHECK(set.active_count() == 128);
+  CHECK(set.ports_up() == 0xF);
+  CHECK(sizeof set + live_bytes() - before <= 512);
+  CHECK(set.state(255) == EvState::kGood);
   const size_t heap = live_bytes() - before;
-  CHECK(heap >= 256 * 8);  // the counting works
+  CHECK(heap >= 256 * 8);
   CHECK(sizeof set + heap <= 2560);
+}
+
+TEST_CASE("which EVs are drawn does not depend on what asks for one first") {
+  const auto profile = srv6_profile(4, 64);
+  EvSet by_turn(profile, {.count = 64}, Random(9)), by_look(profile, {.count = 64}, Random(9));
+  (void)by_turn.next(kAnyPort);
+  for (EvIndex ev = 0; ev < by_look.size(); ++ev)
+    CHECK(by_look.profile_index(ev) == by_turn.profile_index(ev));
 }
 
 }  // namespace
