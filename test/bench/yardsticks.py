@@ -10,6 +10,8 @@ import subprocess
 import tempfile
 import time
 
+import veth
+
 
 def stop(process):
     """Ends a process that this script started."""
@@ -52,34 +54,46 @@ def instructions(program, root):
     return int(test.stdout.split()[0]), test.returncode != 0
 
 
-def testpmd(frame, seconds):
-    """Million frames per second from testpmd txonly to testpmd rxonly over one memif port."""
+def testpmd(frame, seconds, zero_copy_receiver=False):
+    """Million frames per second from testpmd txonly to testpmd rxonly over one memif port. The memif
+    client sends; or it receives, as a zero-copy client."""
     # Now and then its two ends do not come together; that is no measurement.
     for _ in range(3):
-        rates, output = testpmd_once(frame, seconds)
+        rates, output = testpmd_once(frame, seconds, zero_copy_receiver)
         if rates:
             return statistics.median(rates) / 1e6
         print("  testpmd received nothing; again", flush=True)
     raise RuntimeError("testpmd received nothing, three times:\n" + output[-2000:])
 
 
-def testpmd_once(frame, seconds):
+def testpmd_once(frame, seconds, zero_copy_receiver):
     with tempfile.TemporaryDirectory() as folder:
         socket = os.path.join(folder, "memif.sock")
-        common = ["--no-huge", "--no-shconf", "-m", "1024", "--no-pci", "--single-file-segments"]
-        ports = f"id=0,socket={socket},socket-abstract=no,rsize=10,bsize=4608"
-        tail = ["--total-num-mbufs=16384", "--mbuf-size=4736", "--stats-period=1",
-                "--no-lsc-interrupt"]
-        receiver = subprocess.Popen(
-            ["dpdk-testpmd", "--lcores", "0@0,1@0", *common,
-             "--vdev", f"net_memif0,role=server,{ports}", "--", *tail, "--forward-mode=rxonly"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        time.sleep(1.5)
-        sender = subprocess.Popen(
-            ["dpdk-testpmd", "--lcores", "0@1,1@1", *common,
-             "--vdev", f"net_memif0,role=client,{ports}", "--", *tail,
-             "--forward-mode=txonly", f"--txpkts={frame}"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+        def start(core, role, *forwarding, output=subprocess.DEVNULL):
+            return subprocess.Popen(
+                ["dpdk-testpmd", "--lcores", f"0@{core},1@{core}", "--no-huge", "--no-shconf", "-m",
+                 "1024", "--no-pci", "--single-file-segments", "--vdev",
+                 f"net_memif0,role={role},id=0,socket={socket},socket-abstract=no,rsize=10,bsize=4608",
+                 "--", "--total-num-mbufs=16384", "--mbuf-size=4736", "--stats-period=1",
+                 "--no-lsc-interrupt", *forwarding],
+                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, text=True)
+
+        def start_receiver(role):
+            return start(0, role, "--forward-mode=rxonly", output=subprocess.PIPE)
+
+        def start_sender(role):
+            return start(1, role, "--forward-mode=txonly", f"--txpkts={frame}")
+
+        # The server comes first.
+        if zero_copy_receiver:
+            sender = start_sender("server")
+            time.sleep(1.5)
+            receiver = start_receiver("client,zero-copy=yes")
+        else:
+            receiver = start_receiver("server")
+            time.sleep(1.5)
+            sender = start_sender("client")
         time.sleep(seconds + 3)
         # The sender first: a memif peer that dies under traffic can take the survivor along.
         stop(sender)
@@ -131,30 +145,14 @@ def ucx_latency(size, port):
 
 
 def iperf3(seconds, port):
-    """Gb/s of one TCP stream over a veth pair between two namespaces; None without root."""
-    if os.geteuid() != 0:
-        return None
-    near, far = f"bench{os.getpid()}a", f"bench{os.getpid()}b"
-
-    def ip(*arguments):
-        subprocess.run(["ip", *arguments], check=True, timeout=20)
-
-    try:
-        for name in (near, far):
-            ip("netns", "add", name)
-        ip("link", "add", "veth", "netns", near, "type", "veth", "peer", "name", "veth", "netns", far)
-        for name, address in ((near, "10.9.8.1/24"), (far, "10.9.8.2/24")):
-            ip("-n", name, "address", "add", address, "dev", "veth")
-            ip("-n", name, "link", "set", "veth", "mtu", "9000", "up")
+    """Gb/s of one TCP stream over a veth pair between two namespaces. Needs root."""
+    with veth.namespaces(2) as (near, far):
+        veth.join(near, far)
         inside = ["ip", "netns", "exec"]
         with running([*inside, far, "taskset", "-c", "0", "iperf3", "-s", "-1", "-p", str(port)],
                      0.7, stdout=subprocess.DEVNULL):
             output = subprocess.run(
-                [*inside, near, "taskset", "-c", "1", "iperf3", "-c", "10.9.8.2", "-J", "-t",
+                [*inside, near, "taskset", "-c", "1", "iperf3", "-c", veth.FAR, "-J", "-t",
                  str(seconds), "-p", str(port)],
                 check=True, capture_output=True, text=True, timeout=seconds + 30).stdout
-        return json.loads(output)["end"]["sum_received"]["bits_per_second"] / 1e9
-    finally:
-        for name in (near, far):
-            subprocess.run(["ip", "netns", "delete", name], check=False, timeout=20,
-                           stderr=subprocess.DEVNULL)
+    return json.loads(output)["end"]["sum_received"]["bits_per_second"] / 1e9
