@@ -80,7 +80,7 @@ Failure check_parse(const Vector& vector) {
   }
   if (!result.ok) return "parse: expected a packet, got " + std::string(name(result.drop));
   if (const auto d = compare(vector.fields, packet, vector.frame)) return describe("parse", *d);
-  if (const Failure f = check_icrc(vector, packet)) return f;
+  if (Failure f = check_icrc(vector, packet)) return f;
 
   options.verify_icrc = true;
   result = wire::parse(vector.frame, options, packet);
