@@ -75,6 +75,8 @@ void fetch_payload(const rte_mbuf* packet) {
   prefetch_for_read(rest.data(), rest.size());
 }
 
+size_t plane_of(const transport::TxPacket& packet) { return packet.port.value() - 1u; }
+
 bool is_port_status_update(const wire::Packet& packet) {
   const auto* request = std::get_if<wire::EndpointRequest>(&packet.transport.body);
   return request != nullptr && packet.transport.bth.dest_qp == kEndpointQpn &&
@@ -268,8 +270,6 @@ bool Engine::transmit(Time now) {
   for (const std::unique_ptr<TxQueue>& queue : tx_queues_) work |= queue->flush(now);
   return work;
 }
-
-size_t Engine::plane_of(const transport::TxPacket& packet) { return packet.port.value() - 1u; }
 
 // Takes from the core what ports have room for and mbufs are at hand for.
 size_t Engine::poll_core(Time now) {

@@ -92,7 +92,6 @@ class Engine {
   wire::FrameView frame_of(const rte_mbuf* packet);
   wire::FrameView in_one_piece(const rte_mbuf* packet);
   size_t owner_of(const wire::Packet& packet) const;
-  static size_t plane_of(const transport::TxPacket& packet);
   size_t poll_core(Time now);
 
   const unsigned index_;

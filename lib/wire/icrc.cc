@@ -136,8 +136,7 @@ void Icrc::update(const uint8_t* data, size_t size) {
 
 size_t Icrc::start(const uint8_t* ip, bool v4, const IcrcPrefix& prefix) {
   static_assert(kMaskedIpv6Size <= sizeof gathered_);
-  state_ = kAfterLinkLayer;
-  gathered_size_ = 0;
+  assert(state_ == kAfterLinkLayer && gathered_size_ == 0);
   if (v4) {
     copy_masked(kIpv4Mask, ip, gathered_.data());
     return gathered_size_ = kIpv4Mask.size();

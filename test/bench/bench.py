@@ -58,8 +58,8 @@ class Bench:
     def config(self, name):
         return os.path.join(self.root, "config", name)
 
-    def nscc(self, name, folder):
-        return nodes.with_nscc(self.config(name), folder)
+    def nscc(self, name, folder, *change):
+        return nodes.with_nscc(self.config(name), folder, *change)
 
     def next_port(self):
         self.port += 1
@@ -117,9 +117,9 @@ class Bench:
     def perf_memif(self, *options, zero_copy=None):
         """Over four memif planes. `zero_copy`: which end, "sender" or "receiver", is a client that maps
         its buffers; None: both copy, and the client sends."""
-        change = nodes.zero_copy_client if zero_copy else lambda text: text
+        change = [nodes.zero_copy_client] if zero_copy else []
         with tempfile.TemporaryDirectory() as folder:
-            server, client = (nodes.with_nscc(self.config(name), folder, change)
+            server, client = (self.nscc(name, folder, *change)
                               for name in ("memif-a.yaml", "memif-b.yaml"))
             ends = (client, server) if zero_copy == "receiver" else (server, client)
             return self.perf_pair(*ends, options, folder)
@@ -128,7 +128,7 @@ class Bench:
         """Over four veth pairs."""
         with tempfile.TemporaryDirectory() as folder, \
                 veth.planes(4, nodes.VETH_DRIVERS[driver][0]) as namespaces:
-            ends = (nodes.with_nscc(self.config(name), folder, nodes.over_veth(driver))
+            ends = (self.nscc(name, folder, nodes.over_veth(driver))
                     for name in ("memif-a.yaml", "memif-b.yaml"))
             return self.perf_pair(*ends, options, folder, namespaces)
 
