@@ -22,36 +22,42 @@ namespace softmrc::wire {
 
 namespace {
 
-constexpr ParseResult kOk{.ok = true};
-constexpr ParseResult drop(Outcome why) { return {.ok = false, .drop = why}; }
-
 class Parser {
  public:
   Parser(const FrameView& frame, const ParseOptions& options, Packet& out)
-      : frame_(frame), options_(options), out_(out) {}
+      : frame_(frame), head_(frame.head()), size_(frame.size()), options_(options), out_(out) {}
 
   ParseResult run() {
-    if (const ParseResult r = parse_network(); !r.ok) return r;
-    if (const ParseResult r = parse_bth(); !r.ok) return r;
+    if (parse_all()) return {.ok = true};
+    return {.ok = false, .drop = why_};
+  }
+
+ private:
+  // Each step says whether to go on; if not, why_ has the drop.
+  bool drop(Outcome why) {
+    why_ = why;
+    return false;
+  }
+
+  bool parse_all() {
+    if (!parse_network() || !parse_bth()) return false;
     derive();
     if (is_trimmed()) {
       if (!frame_.in_one_piece()) return drop(Outcome::drop_truncated);
       parse_trimmed();
-      return kOk;
+      return true;
     }
-    if (const ParseResult r = check_lengths(); !r.ok) return r;
-    if (const ParseResult r = parse_body(); !r.ok) return r;
+    if (!check_lengths() || !parse_body()) return false;
     if (options_.verify_icrc && !icrc_matches(frame_, out_)) return drop(Outcome::drop_icrc);
-    return kOk;
+    return true;
   }
 
- private:
-  size_t left() const { return frame_.head().size() - at_; }
+  size_t left() const { return head_.size() - at_; }
 
   // The next header, without taking it. Precondition: left() >= Size.
   template <size_t Size>
   HeaderView<Size> peek() const {
-    return HeaderView<Size>(frame_.head().data() + at_, Size);
+    return HeaderView<Size>(head_.data() + at_, Size);
   }
   template <size_t Size>
   HeaderView<Size> take() {
@@ -61,30 +67,27 @@ class Parser {
   }
 
   // ---- Ethernet to UDP ----
-  ParseResult parse_network() {
+  bool parse_network() {
     if (left() < kEthernetSize) return drop(Outcome::drop_truncated);
     const HeaderView<kEthernetSize> eth = take<kEthernetSize>();
     decode_ethernet(eth, out_.net.dst_mac, out_.net.src_mac);
     out_.net.outer.reset();
     out_.net.srh.reset();
 
-    ParseResult r = drop(Outcome::drop_not_ip);
-    if (ether_type(eth) == kEtherTypeIpv6) r = parse_ipv6();
-    if (ether_type(eth) == kEtherTypeIpv4) r = parse_ipv4();
-    return r.ok ? parse_udp() : r;
+    if (ether_type(eth) == kEtherTypeIpv6) return parse_ipv6() && parse_udp();
+    if (ether_type(eth) == kEtherTypeIpv4) return parse_ipv4() && parse_udp();
+    return drop(Outcome::drop_not_ip);
   }
 
-  ParseResult parse_ipv6() {
-    if (const ParseResult r = check_ipv6(); !r.ok) return r;
+  bool parse_ipv6() {
+    if (!check_ipv6()) return false;
     uint8_t next_header = ipv6_next_header(peek<kIpv6Size>());
     if (next_header == kNextHeaderIpv6 || next_header == kNextHeaderRouting) {
       const HeaderView<kIpv6Size> outer = take<kIpv6Size>();
       decode_ipv6(outer, out_.net.outer.emplace());
       outer_end_ = at_ + ipv6_payload_length(outer);
-      if (next_header == kNextHeaderRouting) {
-        if (const ParseResult r = parse_srh(); !r.ok) return r;
-      }
-      if (const ParseResult r = check_ipv6(); !r.ok) return r;
+      if (next_header == kNextHeaderRouting && !parse_srh()) return false;
+      if (!check_ipv6()) return false;
       next_header = ipv6_next_header(peek<kIpv6Size>());
     }
     if (next_header != kNextHeaderUdp) return drop(Outcome::drop_not_udp);
@@ -95,26 +98,26 @@ class Parser {
     decode_ipv6(header, ip);
     ip_end_ = at_ + ipv6_payload_length(header);
     // An IPv4-mapped address never stands on the wire; as a value it would mean an IPv4 packet.
-    return ip.src.is_v4() || ip.dst.is_v4() ? drop(Outcome::drop_bad_ip) : kOk;
+    return (!ip.src.is_v4() && !ip.dst.is_v4()) || drop(Outcome::drop_bad_ip);
   }
 
   // Whether an IPv6 header comes next.
-  ParseResult check_ipv6() const {
+  bool check_ipv6() {
     if (left() < kIpv6Size) return drop(Outcome::drop_truncated);
-    return is_valid_ipv6(peek<kIpv6Size>()) ? kOk : drop(Outcome::drop_bad_ip);
+    return is_valid_ipv6(peek<kIpv6Size>()) || drop(Outcome::drop_bad_ip);
   }
 
-  ParseResult parse_srh() {
+  bool parse_srh() {
     if (left() < kSrhSize) return drop(Outcome::drop_truncated);
     const HeaderView<kSrhSize> header = peek<kSrhSize>();
     if (!is_valid_srh(header)) return drop(Outcome::drop_srv6);
     if (left() < srh_size(header)) return drop(Outcome::drop_truncated);
     decode_srh(header, out_.net.srh.emplace());
     at_ += srh_size(header);
-    return kOk;
+    return true;
   }
 
-  ParseResult parse_ipv4() {
+  bool parse_ipv4() {
     if (left() < kIpv4Size) return drop(Outcome::drop_truncated);
     out_.layout.ip = static_cast<uint32_t>(at_);
     const HeaderView<kIpv4Size> header = take<kIpv4Size>();
@@ -123,10 +126,10 @@ class Parser {
     if (ipv4_total_length(header) < kIpv4Size) return drop(Outcome::drop_bad_ip);
     decode_ipv4(header, out_.net.ip);
     ip_end_ = out_.layout.ip + ipv4_total_length(header);
-    return kOk;
+    return true;
   }
 
-  ParseResult parse_udp() {
+  bool parse_udp() {
     if (left() < kUdpSize) return drop(Outcome::drop_truncated);
     out_.layout.udp = static_cast<uint32_t>(at_);
     const Udp udp = decode_udp(take<kUdpSize>());
@@ -134,16 +137,16 @@ class Parser {
     out_.net.src_port = udp.src_port;
     out_.net.dst_port = udp.dst_port;
     udp_end_ = out_.layout.udp + udp.length;
-    return kOk;
+    return true;
   }
 
   // ---- BTH, and what the network said about the packet ----
-  ParseResult parse_bth() {
+  bool parse_bth() {
     if (left() < kBthSize) return drop(Outcome::drop_truncated);
     decode_bth(take<kBthSize>(), out_.transport.bth);
     if (!is_mrc(out_.transport.bth.opcode)) return drop(Outcome::drop_opcode);
     if (out_.transport.bth.version != 0) return drop(Outcome::drop_bth_version);
-    return kOk;
+    return true;
   }
 
   bool is_trimmed_class(uint8_t dscp) const {
@@ -169,7 +172,7 @@ class Parser {
   bool is_trimmed() {
     const bool by_class = is_trimmed_class(out_.dscp);
     const bool by_length =
-        udp_end_ == ip_end_ && ip_end_ > frame_.size() && is_write(out_.transport.bth.opcode);
+        udp_end_ == ip_end_ && ip_end_ > size_ && is_write(out_.transport.bth.opcode);
     out_.trimmed = by_class || by_length;
     out_.trimmed_lasthop = by_class && out_.dscp == options_.classes.trimmed_lasthop;
     return out_.trimmed;
@@ -225,17 +228,17 @@ class Parser {
 
   // ---- Whole ----
   // Every length names the same end, and the frame reaches it (Ethernet padding may follow).
-  ParseResult check_lengths() {
+  bool check_lengths() {
     if (udp_end_ != ip_end_) return drop(Outcome::drop_bad_length);
     if (out_.net.outer && outer_end_ != ip_end_) return drop(Outcome::drop_bad_length);
-    if (ip_end_ > frame_.size()) return drop(Outcome::drop_truncated);
+    if (ip_end_ > size_) return drop(Outcome::drop_truncated);
     if (ip_end_ < at_ + kIcrcSize) return drop(Outcome::drop_bad_length);
     out_.layout.icrc = static_cast<uint32_t>(ip_end_ - kIcrcSize);
-    return kOk;
+    return true;
   }
 
   // The extension headers are all there; behind them only a write has anything.
-  ParseResult parse_body() {
+  bool parse_body() {
     const Bth& bth = out_.transport.bth;
     const size_t size = out_.layout.icrc - at_;
     const size_t headers = extension_size(bth);
@@ -249,12 +252,12 @@ class Parser {
     decode_body();
     const size_t length = padded - bth.pad_count;
     if (frame_.in_one_piece()) {
-      out_.payload = frame_.head().subspan(at_, length);
+      out_.payload = head_.subspan(at_, length);
     } else {
       if (left() != 0 || frame_.payload().size() != length) return drop(Outcome::drop_truncated);
       out_.payload = frame_.payload();
     }
-    return kOk;
+    return true;
   }
 
   void decode_body() {
@@ -266,9 +269,10 @@ class Parser {
         decode_aeth(take<kAethSize>(), body.emplace<AckHeader>());
         break;
       case Opcode::kSack: {
-        SackHeader& sack = body.emplace<SackHeader>();
+        SackHeader sack;
         decode_seth(take<kSethSize>(), sack);
         decode_cc_state(take<kCcStateSize>(), sack);
+        body.emplace<SackHeader>(sack);
         break;
       }
       case Opcode::kNack:
@@ -286,22 +290,28 @@ class Parser {
         decode_eeth(take<kEethSize>(), body.emplace<EndpointResponse>());
         break;
       default: {
-        WriteHeader& write = body.emplace<WriteHeader>();
+        WriteHeader write;
         decode_meth(take<kMethSize>(), write);
         if (bth.timestamp) decode_tseth(take<kTsethSize>(), write.ts);
         decode_reth(take<kRethSize>(), write);
         if (has_immediate(bth.opcode)) decode_immdt(take<kImmDtSize>(), write);
+        body.emplace<WriteHeader>(write);
         out_.has_ts = bth.timestamp;
       }
     }
   }
 
   const FrameView& frame_;
+  // Its own copies: whatever is stored in `out_` might be part of `frame_`, as far as the compiler
+  // can tell, which would load these again each time.
+  const std::span<const uint8_t> head_;
+  const size_t size_;
   const ParseOptions& options_;
   Packet& out_;
-  size_t at_ = 0;  // at most frame_.head().size()
+  size_t at_ = 0;  // at most head_.size()
   // Where each header says the packet ends; may lie beyond the frame.
   size_t outer_end_ = 0, ip_end_ = 0, udp_end_ = 0;
+  Outcome why_ = Outcome::drop_truncated;
 };
 
 }  // namespace
