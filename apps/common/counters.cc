@@ -47,7 +47,7 @@ void add_paths(const transport::Qp& qp, std::map<PathKey, PathTotals>& paths) {
   for (size_t i = 0; i < qp.evs->size(); ++i) {
     const auto index = static_cast<path::EvIndex>(i);
     const path::Entry& entry = qp.evs->entry(index);
-    const path::EvCounters& counters = qp.evs->counters(index);
+    const path::EvCounters counters = qp.evs->counters(index);
     PathTotals& totals = paths[{entry.port.value(), entry.ev.value()}];
     if (totals.qps == 0) totals.description = qp.route->describe(entry);
     if (totals.qps == 0 || qp.evs->state(index) < totals.state) totals.state = qp.evs->state(index);

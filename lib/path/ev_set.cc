@@ -113,7 +113,7 @@ void EvSet::on_mark(EvIndex index, wire::PathMark mark, Time now) {
 void EvSet::on_trimmed(EvIndex index) { skip(index, EvEvent::kTrimmed); }
 
 void EvSet::on_loss(EvIndex index, Time now) {
-  ++mutable_counters(index).lost;
+  ++trouble(index).lost;
   if (!one_of_many(index)) retire(index, EvEvent::kLoss, now);
 }
 
@@ -133,8 +133,8 @@ bool EvSet::one_of_many(EvIndex index) {
   }
   const float elsewhere = std::min(kMostLost, (static_cast<float>(innocent_losses_) + kPriorLost) /
                                                   (static_cast<float>(sent_lately_) + kPriorSent));
-  EvCounters& ev = mutable_counters(index);
-  const auto sent = static_cast<uint32_t>(ev.sent);
+  Trouble& ev = trouble(index);
+  const uint32_t sent = record(index).sent;
   ev.suspicion = std::max(0.0f, ev.suspicion - static_cast<float>(sent - ev.sent_at_loss)) +
                  std::log2(kBadPath / elsewhere);
   ev.sent_at_loss = sent;
@@ -148,7 +148,7 @@ bool EvSet::one_of_many(EvIndex index) {
 // task: the mark is let pass.
 void EvSet::skip(EvIndex index, EvEvent event) {
   if (record(index).state != EvState::kGood || !in_rotation(index)) return;
-  if (can_spare(plane_of(index)) && apply(index, event)) ++mutable_counters(index).skipped;
+  if (can_spare(plane_of(index)) && apply(index, event)) ++trouble(index).skipped;
 }
 
 // Marks on many paths at once are not news about any of them: with a quarter of all packets marked,
@@ -171,7 +171,7 @@ void EvSet::retire(EvIndex index, EvEvent event, Time now) {
     std::rotate(bad, bad + 1, bad_.end());
   } else {
     if (!apply(index, event)) return;
-    ++mutable_counters(index).went_bad;
+    ++trouble(index).went_bad;
     bad_.reserve(size());  // once, with the first loss
     schedule(bad_.emplace_back(BadEv{.index = index, .due = kNever}), now);
     if (record(index).relapses < kMostRelapses) ++record(index).relapses;
@@ -219,7 +219,7 @@ void EvSet::recover(EvIndex index, EvEvent event) {
   if (was == EvState::kAssumedBad) {
     bad_.erase(find_bad(index));
     update_next_probe();
-    ++mutable_counters(index).came_back;
+    ++trouble(index).came_back;
   }
   if (was == EvState::kAssumedBad || was == EvState::kDenied) {
     if (!in_rotation(index)) {
@@ -363,14 +363,22 @@ void EvSet::report(EvIndex index) const {
   listener_->ev_changed(entry(index), bad ? EvState::kAssumedBad : EvState::kGood);
 }
 
-EvCounters& EvSet::mutable_counters(EvIndex index) {
-  if (!counters_) counters_ = std::make_unique<EvCounters[]>(size());
-  return counters_[index];
+EvSet::Trouble& EvSet::trouble(EvIndex index) {
+  if (!trouble_) trouble_ = std::make_unique<Trouble[]>(size());
+  return trouble_[index];
 }
 
-const EvCounters& EvSet::counters(EvIndex index) const {
-  static constexpr EvCounters kNothingSent{};
-  return counters_ ? counters_[index] : kNothingSent;
+EvCounters EvSet::counters(EvIndex index) const {
+  EvCounters counters;
+  if (evs_) counters.sent = evs_[index].sent;
+  if (!trouble_) return counters;
+  const Trouble& trouble = trouble_[index];
+  counters.sent += uint64_t{trouble.sent_wraps} << 32;
+  counters.lost = trouble.lost;
+  counters.skipped = trouble.skipped;
+  counters.went_bad = trouble.went_bad;
+  counters.came_back = trouble.came_back;
+  return counters;
 }
 
 }  // namespace softmrc::path

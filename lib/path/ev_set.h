@@ -46,10 +46,6 @@ struct EvSetConfig {
 struct EvCounters {
   uint64_t sent = 0;
   uint32_t lost = 0, skipped = 0, went_bad = 0, came_back = 0;
-
-  // For EvSet: how much the losses so far speak against the path, in bits, and when they did.
-  float suspicion = 0;
-  uint32_t sent_at_loss = 0;
 };
 
 class EvSet {
@@ -83,7 +79,8 @@ class EvSet {
   size_t active_count() const;
 
   void on_sent(EvIndex index) {
-    ++mutable_counters(index).sent;
+    if (++record(index).sent == 0) [[unlikely]]
+      ++trouble(index).sent_wraps;
     ++sent_lately_;
   }
   void on_mark(EvIndex index, wire::PathMark mark, Time now);  // from a SACK
@@ -105,7 +102,7 @@ class EvSet {
   Time next_probe() const { return next_probe_; }  // kNever: nothing to probe on a port that is up
   void probe_done(EvIndex index, bool answered, wire::PathMark mark, Time now);
 
-  const EvCounters& counters(EvIndex index) const;
+  EvCounters counters(EvIndex index) const;
 
   // Called with each change that a controller may want to hear of (GOOD, ASSUMED_BAD); a SKIP that
   // ends is not one.
@@ -124,8 +121,17 @@ class EvSet {
     EvState state : 2;
     uint8_t relapses : 6;    // losses since it last stayed good for long; slows its probing
     uint8_t skip_rotations;  // ends of rotation until a SKIP is over; 0 in other states
+    uint32_t sent;           // packets, wraps
   };
-  static_assert(sizeof(EvRecord) == 6, "per-QP EV state must stay small: 256 EVs, 4 KiB per QP");
+  static_assert(sizeof(EvRecord) == 12, "read and written with each packet: 256 EVs, 3 KiB");
+
+  // What is kept of an EV once one of the QP's has been in trouble.
+  struct Trouble {
+    uint32_t lost = 0, skipped = 0, went_bad = 0, came_back = 0;
+    float suspicion = 0;  // how much the losses so far speak against the path, in bits
+    uint32_t sent_at_loss = 0;
+    uint32_t sent_wraps = 0;  // of EvRecord::sent
+  };
 
   struct Plane {
     PortId port;
@@ -209,7 +215,7 @@ class EvSet {
   bool wants_more(const Plane& plane) const;
   bool can_spare(const Plane& plane) const;
   void report(EvIndex index) const;
-  EvCounters& mutable_counters(EvIndex index);
+  Trouble& trouble(EvIndex index);
 
   // Probing (ev_probing.cc).
   std::vector<BadEv>::iterator find_bad(EvIndex index);
@@ -221,7 +227,7 @@ class EvSet {
   std::unique_ptr<EvIndex[]> order_;
   std::vector<Plane> planes_;
   std::vector<BadEv> bad_;
-  std::unique_ptr<EvCounters[]> counters_;  // made when the QP first sends: idle QPs stay small
+  std::unique_ptr<Trouble[]> trouble_;  // once there was any
   Listener* listener_ = nullptr;
   Time next_probe_ = kNever;
   Duration probe_interval_;

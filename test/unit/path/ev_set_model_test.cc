@@ -292,7 +292,7 @@ class Model final : EvSet::Listener {
     expected_.clear();
     bool probes = false;
     for (EvIndex i = 0; i < set_.size(); ++i) {
-      const EvCounters& c = set_.counters(i);
+      const EvCounters c = set_.counters(i);
       REQUIRE(c.sent == counters_[i].sent);
       REQUIRE(c.lost == counters_[i].lost);
       REQUIRE(c.skipped == counters_[i].skipped);
