@@ -59,15 +59,27 @@ void Requestor::reset() {
   free_finished();
 }
 
-void Requestor::allocate(const path::EvSet& evs) {
-  if (!records_.empty()) return;
-  // Records outlive the window by at least as much again, so that feedback on a packet that has
-  // just been acknowledged (its ECN mark, its spurious resend) still finds it.
-  const auto slots = std::bit_ceil(2 * static_cast<uint32_t>(initial_window_));
-  record_mask_ = slots - 1;
-  records_.resize(slots);
-  resend_.resize(slots);
-  ev_newest_arrival_.resize(evs.size());
+// Before a new packet: its record finds a slot. Records outlive what is outstanding by at least as
+// much again, so that feedback on a packet that has just been acknowledged (its ECN mark, its
+// spurious resend) still finds it. There are as many as the QP has needed, and not as many as its
+// window may ever need: the ring is gone through again and again, and that of a QP with few packets
+// outstanding stays in the cache.
+void Requestor::make_room_for_record(const path::EvSet& evs) {
+  const auto wanted = 2 * static_cast<uint32_t>(next_psn_ - una_ + 1);
+  if (wanted <= records_.size()) return;
+  if (records_.empty()) ev_newest_arrival_.resize(evs.size());
+
+  const auto slots = std::max(std::bit_ceil(wanted), kFewestRecords);
+  const uint32_t mask = slots - 1;
+  std::vector<PacketRecord> records(slots);
+  for (const PacketRecord& rec : records_)
+    if (rec.transmissions > 0) records[rec.psn.value() & mask] = rec;
+  std::vector<uint32_t> resend(slots);
+  for (uint32_t at = resend_tail_; at != resend_head_; ++at)
+    resend[at & mask] = resend_[at & record_mask_];
+  records_ = std::move(records);
+  resend_ = std::move(resend);
+  record_mask_ = mask;
 }
 
 PacketRecord* Requestor::live_record(Psn psn) {
@@ -227,7 +239,6 @@ void Requestor::note_sent(Time now, PacketRecord& rec, RequestorEnvironment env,
 const PacketRecord* Requestor::next_data(Time now, path::PortMask room, RequestorEnvironment env,
                                          TxPacket& out) {
   if (!running_ || failure_) return nullptr;
-  allocate(env.evs);
 
   // Resends first: everything behind them waits for the hole. What a peer that shrank its window
   // would refuse now goes to the end of the queue; its turn comes again when una_ has moved.
@@ -267,6 +278,7 @@ const PacketRecord* Requestor::next_data(Time now, path::PortMask room, Requesto
   const path::EvIndex ev = env.evs.next(room);
   if (ev == path::kNoEv) return nullptr;
   if (!current_open_) start_next_request();
+  make_room_for_record(env.evs);
   const Psn psn = next_psn_;
   PacketRecord& rec = record(psn);
   rec = PacketRecord{};

@@ -160,12 +160,13 @@ class Requestor {
     bool of_ev = false;  // asked to bring an EV back, else for the tail
   };
   static constexpr size_t kProbes = 16;
+  static constexpr uint32_t kFewestRecords = 128;
   static constexpr int kSentLatelyRtts = 8;
 
   PacketRecord& record(Psn psn) { return records_[psn.value() & record_mask_]; }
   const PacketRecord& record(Psn psn) const { return records_[psn.value() & record_mask_]; }
   PacketRecord* live_record(Psn psn);  // nullptr: the ring has moved on, or never sent
-  void allocate(const path::EvSet& evs);
+  void make_room_for_record(const path::EvSet& evs);
   bool outstanding() const { return una_ != next_psn_; }
 
   // requestor.cc
@@ -235,7 +236,7 @@ class Requestor {
 
   SendQueue* queue_;
   Qpn local_;
-  std::vector<PacketRecord> records_;
+  std::vector<PacketRecord> records_;  // a ring with a power of two of slots
   uint32_t record_mask_ = 0;
   std::vector<uint32_t> resend_;  // ring of PSN values, as long as records_
   uint32_t resend_head_ = 0, resend_tail_ = 0;
@@ -247,7 +248,7 @@ class Requestor {
 
   uint32_t path_mtu_ = 0;       // a power of two
   int32_t peer_window_ = 0;     // packets beyond cack
-  int32_t initial_window_ = 0;  // our own mpr: what the records are sized for
+  int32_t initial_window_ = 0;  // our own mpr: the most that dynamic MPR opens again
   bool dynamic_mpr_ = false;
   uint16_t pkey_ = wire::kDefaultPkey;
   Qpn dest_qpn_;
