@@ -117,6 +117,7 @@ Engine::Engine(const EngineSetup& setup)
     port_up_[planes_.size() - 1] = true;  // the core's assumption; the first loop corrects it
   }
   received_.resize(rx_queues_.size());
+  handled_.reserve(std::max<size_t>(rx_queues_.size() * Received::kMost, kBurst));
 }
 
 Engine::~Engine() = default;
@@ -168,6 +169,7 @@ bool Engine::receive(Time now) {
       handle(now, port, packets[i], false);
     }
   }
+  free_handled();
   return true;
 }
 
@@ -179,10 +181,12 @@ bool Engine::take_handed_over(Time now) {
     // Parsed again here: cheaper than carrying the values from core to core.
     handle(now, PortId(static_cast<uint8_t>(packets[i]->port)), packets[i], true);
   }
+  free_handled();
   return count > 0;
 }
 
-// Takes the packet over. Whoever it ends with, it ends in one counted outcome.
+// Takes the packet over. Whoever it ends with, it ends in one counted outcome; what ends here is
+// freed with the rest of its burst.
 void Engine::handle(Time now, PortId port, rte_mbuf* packet, bool handed_over) {
   wire::FrameView frame = frame_of(packet);
   wire::ParseResult parsed = wire::parse(frame, parse_options_, packet_);
@@ -203,9 +207,14 @@ void Engine::handle(Time now, PortId port, rte_mbuf* packet, bool handed_over) {
     if (inboxes_.put(owner, packet)) return;
     core_.count_drop(wire::Outcome::drop_overload);
   }
-  const rte_mempool* pool = packet->pool;
-  rte_pktmbuf_free(packet);
-  tsan::release(pool);  // whoever finds all of it back frees it
+  tsan::release(packet->pool);  // whoever finds all of it back frees it
+  handled_.push_back(packet);
+}
+
+// All of a burst at once: for their pool a single transaction.
+void Engine::free_handled() {
+  rte_pktmbuf_free_bulk(handled_.data(), static_cast<unsigned>(handled_.size()));
+  handled_.clear();
 }
 
 // The frame as it lies in its mbufs where that is a form that the parser knows: one mbuf, or the

@@ -88,6 +88,7 @@ class Engine {
   bool transmit(Time now);
 
   void handle(Time now, PortId port, rte_mbuf* packet, bool handed_over);
+  void free_handled();
   void copy_to_others(const rte_mbuf* packet);
   wire::FrameView frame_of(const rte_mbuf* packet);
   wire::FrameView in_one_piece(const rte_mbuf* packet);
@@ -111,10 +112,12 @@ class Engine {
 
   // Scratch of one loop.
   struct Received {
+    static constexpr size_t kMost = 2 * kBurst;
     size_t count = 0;
-    std::array<rte_mbuf*, 2 * kBurst> packets;
+    std::array<rte_mbuf*, kMost> packets;
   };
   std::vector<Received> received_;  // by RX queue
+  std::vector<rte_mbuf*> handled_;
   wire::Packet packet_;
   std::vector<uint8_t> linear_;  // a frame that came in several segments
   std::vector<transport::TxPacket> outgoing_;

@@ -34,6 +34,11 @@ class PacketBuilder::Chain {
 
   // Room for the headers, which stand in one piece; commit what was written.
   uint8_t* front() { return rte_pktmbuf_mtod(head_, uint8_t*); }
+  // The same at the end; nullptr: there are not so many bytes left in the last mbuf.
+  uint8_t* room_for(uint32_t size) {
+    if (builder_.data_room_ - last_->data_len < size) return nullptr;
+    return rte_pktmbuf_mtod_offset(last_, uint8_t*, last_->data_len);
+  }
   void commit(size_t size) { grow(static_cast<uint32_t>(size)); }
 
   // Appends a copy, over further mbufs if need be.
@@ -131,8 +136,7 @@ rte_mbuf* PacketBuilder::take() {
 }
 
 PacketBuilder::Draft PacketBuilder::begin(const Plane& plane, transport::TxPacket& packet) {
-  packet.net.src_mac = plane.src;
-  packet.net.dst_mac = plane.dst;
+  packet.net.set_macs(plane.dst, plane.src);
   Chain chain(*this, take());
   chain.commit(
       wire::build_headers(packet.net, packet.transport, packet.payload_size, chain.front()));
@@ -152,9 +156,13 @@ void PacketBuilder::finish(const Draft& draft, const transport::TxPacket& packet
     icrc.update(rte_pktmbuf_mtod(piece, const uint8_t*), piece->data_len);
 
   Chain chain(*this, draft.frame);
-  std::array<uint8_t, wire::kMaxTailSize> tail;
-  const size_t tail_size = wire::build_tail(packet.payload_size, icrc, tail.data());
-  chain.append(tail.data(), static_cast<uint32_t>(tail_size));
+  if (uint8_t* const end = chain.room_for(wire::kMaxTailSize)) {
+    chain.commit(wire::build_tail(packet.payload_size, icrc, end));
+  } else {
+    std::array<uint8_t, wire::kMaxTailSize> tail;
+    const size_t tail_size = wire::build_tail(packet.payload_size, icrc, tail.data());
+    chain.append(tail.data(), static_cast<uint32_t>(tail_size));
+  }
   if (chain.size() < kMinFrame) {
     static constexpr std::array<uint8_t, kMinFrame> kZeros{};
     chain.append(kZeros.data(), kMinFrame - chain.size());

@@ -120,16 +120,13 @@ std::shared_ptr<const Profile> Profile::containers(std::vector<Entry> entries,
   return profile;
 }
 
-void Profile::fill(const Entry& entry, wire::NetworkHeaders& net) const {
+void Profile::steer(const Entry& entry, wire::HeaderTemplate& headers) const {
   const Containers& path = containers_[entry.number];
-  wire::IpHeader& outer = net.outer.emplace();
-  outer.src = sources_[entry.port.value() - 1u];
-  outer.dst = path.destination;
-  if (path.segment.is_zero()) {
-    net.srh.reset();
-  } else {
-    net.srh = wire::Srh{.segment = path.segment};
-  }
+  const IpAddress& source = sources_[entry.port.value() - 1u];
+  if (path.segment.is_zero())
+    headers.set_outer(source, path.destination);
+  else
+    headers.set_outer(source, path.destination, path.segment);
 }
 
 std::string Profile::describe(const Entry& entry) const {

@@ -12,7 +12,7 @@
 #include "base/address.h"
 #include "base/random.h"
 #include "base/types.h"
-#include "wire/packet.h"
+#include "wire/header_template.h"
 
 namespace softmrc::path {
 
@@ -78,7 +78,7 @@ class Profile {
 
   Steering steering() const { return steering_; }
   // Only under kContainers: the outer header, and the SRH if the path has one.
-  void fill(const Entry& entry, wire::NetworkHeaders& net) const;
+  void steer(const Entry& entry, wire::HeaderTemplate& headers) const;
   std::string describe(const Entry& entry) const;
 
   size_t size() const { return entries_.size(); }

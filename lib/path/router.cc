@@ -49,27 +49,31 @@ std::shared_ptr<const Profile> make_profile(const config::NodeConfig& config) {
 
 }  // namespace
 
-void Route::apply(const Entry& entry, wire::NetworkHeaders& net) const {
+wire::NetworkHeaders Route::headers(uint16_t udp_port) const {
+  wire::NetworkHeaders net;
   net.ip.src = src_;
   net.ip.dst = dst_;
-  net.ip.hop_limit = wire::kDefaultHopLimit;
+  net.dst_port = udp_port;
+  return net;
+}
+
+void Route::apply(const Entry& entry, uint8_t traffic_class, wire::HeaderTemplate& headers) const {
   const Steering steering = profile_ ? profile_->steering() : Steering::kNode;
   if (steering == Steering::kContainers) {
-    profile_->fill(entry, net);
+    profile_->steer(entry, headers);
   } else if (steering == Steering::kNode && plan_) {
-    plan_->fill(entry, downlink_usid_, net);
+    plan_->steer(entry, end_, headers);
   } else {
-    net.outer.reset();
-    net.srh.reset();
+    headers.remove_outer();
   }
-  wire::set_ev(net, entry.ev);
+  headers.set_ev(entry.ev, traffic_class);
 }
 
 std::string Route::describe(const Entry& entry) const {
   const std::string plane = "plane " + std::to_string(entry.port.value()) + ": ";
   const Steering steering = profile_ ? profile_->steering() : Steering::kNode;
   if (steering == Steering::kContainers) return plane + profile_->describe(entry);
-  if (steering == Steering::kNode && plan_) return plane + plan_->describe(entry, downlink_usid_);
+  if (steering == Steering::kNode && plan_) return plane + plan_->describe(entry, end_);
   char ev[16];
   std::snprintf(ev, sizeof ev, "0x%08x", entry.ev.value());
   return plane + "hash of EV " + ev;
@@ -128,7 +132,7 @@ std::optional<Route> Router::route(const IpAddress& src, const IpAddress& dst, s
     if (known == destinations_.end()) {
       return refuse("destination " + to + " has no entry that says its downlink uSID");
     }
-    route.downlink_usid_ = known->downlink_usid;
+    route.end_ = (*plan)->end_at(known->downlink_usid);
   }
   return route;
 }

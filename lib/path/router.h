@@ -12,6 +12,7 @@
 #include "base/types.h"
 #include "config/node_config.h"
 #include "path/profile.h"
+#include "wire/header_template.h"
 #include "wire/outcome.h"
 #include "wire/packet.h"
 
@@ -23,10 +24,12 @@ class Srv6Plan;  // one template, compiled (srv6_plan.h)
 // packet and not stored per EV.
 class Route {
  public:
-  // Fills net.ip (src, dst, hop limit), and under SRv6 net.outer with the destination address of
-  // `entry` (and net.srh if the path needs one), then the EV. DSCP, ECN and MACs are the caller's.
+  // The headers of all packets: addresses and ports next to UDP, the rest as by default.
+  wire::NetworkHeaders headers(uint16_t udp_port = wire::kDefaultUdpPort) const;
+  // Makes those headers the ones of a packet that leaves on `entry`: under SRv6 the outer header
+  // (with an SRH if the path needs one), then EV and traffic class. MACs are the caller's.
   // entry.port must be one of the node's planes.
-  void apply(const Entry& entry, wire::NetworkHeaders& net) const;
+  void apply(const Entry& entry, uint8_t traffic_class, wire::HeaderTemplate& headers) const;
   bool srv6() const { return plan_ != nullptr; }
   // From here on apply() takes entries of `profile`, which says how they are steered.
   void use(std::shared_ptr<const Profile> profile) { profile_ = std::move(profile); }
@@ -39,7 +42,7 @@ class Route {
   IpAddress src_, dst_;
   std::shared_ptr<const Profile> profile_;  // null: entries are the node's own
   std::shared_ptr<const Srv6Plan> plan_;    // null: ECMP, no outer header
-  uint16_t downlink_usid_ = 0;              // the destination's
+  Containers end_;                          // under it: the destination's downlink
 };
 
 class Router {

@@ -2,6 +2,7 @@
 #include "path/srv6_plan.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <span>
 
@@ -11,9 +12,11 @@ namespace softmrc::path {
 
 namespace {
 
-void add_bits(IpAddress& container, size_t offset, uint16_t bits) {
-  uint8_t* usid = container.bytes.data() + offset;
-  store_be16(usid, static_cast<uint16_t>(load_be16(usid) | bits));
+// All bits of all three; the uSID that stands in one is 0 in the others.
+IpAddress merged(const IpAddress& a, const IpAddress& b, const IpAddress& c) {
+  using Words = IpAddress::Words;
+  const auto x = std::bit_cast<Words>(a), y = std::bit_cast<Words>(b), z = std::bit_cast<Words>(c);
+  return std::bit_cast<IpAddress>(Words{x[0] | y[0] | z[0], x[1] | y[1] | z[1]});
 }
 
 }  // namespace
@@ -38,8 +41,7 @@ Srv6Plan::Srv6Plan(const config::Srv6TemplateConfig& config,
   for (uint32_t uplink = 0; uplink < uplinks_; ++uplink) {
     Containers& bits = uplink_bits_.emplace_back();
     for (size_t i = 0; i < slots_.size(); ++i)
-      add_bits(bits[slots_[i].in_srh ? 1 : 0], slots_[i].offset,
-               deposit_bits(uplink, config.uplink_mask[i]));
+      store_be16(usid(bits, slots_[i]), deposit_bits(uplink, config.uplink_mask[i]));
   }
   for (size_t plane = 0; plane < planes.size(); ++plane) {
     std::vector<uint16_t> usids = config.usids;
@@ -50,13 +52,17 @@ Srv6Plan::Srv6Plan(const config::Srv6TemplateConfig& config,
     const std::span<const uint16_t> all = usids;
     PlaneAddresses addresses;
     addresses.source = planes[plane].addresses.front();
-    addresses.containers[0] =
+    addresses.containers.destination =
         compose(config.format, config.block, all.first(std::min(capacity, all.size())));
     if (has_srh_) {
-      addresses.containers[1] = compose(config.format, config.block, all.subspan(capacity));
+      addresses.containers.segment = compose(config.format, config.block, all.subspan(capacity));
     }
     planes_.push_back(addresses);
   }
+}
+
+uint8_t* Srv6Plan::usid(Containers& containers, const Slot& slot) {
+  return (slot.in_srh ? containers.segment : containers.destination).bytes.data() + slot.offset;
 }
 
 bool Srv6Plan::covers(const IpAddress& destination) const {
@@ -69,39 +75,40 @@ bool Srv6Plan::covers(const IpAddress& destination) const {
   return rest == 0 || ((prefix_.bytes[bytes] ^ destination.bytes[bytes]) >> (8 - rest)) == 0;
 }
 
-Srv6Plan::Containers Srv6Plan::containers(const Entry& entry, uint16_t downlink_usid) const {
+Containers Srv6Plan::end_at(uint16_t downlink_usid) const {
+  Containers end;
+  if (downlink_) store_be16(usid(end, *downlink_), downlink_usid);
+  return end;
+}
+
+Containers Srv6Plan::containers(const Entry& entry, const Containers& end) const {
   assert(entry.port.value() >= 1 && entry.port.value() <= planes_.size());
-  Containers result = planes_[entry.port.value() - 1u].containers;
   // [D] The EV universe is as wide as the widest template; under a template with a single path
   // (destination on our own T0) all of a plane's EVs name that one.
   const uint32_t rounds = static_cast<uint32_t>(uint64_t{entry.number} * reciprocal_ >> 32);
-  const uint32_t uplink = entry.number - rounds * uplinks_;
-  for (size_t i = 0; i < (has_srh_ ? 2u : 1u); ++i)
-    for (size_t byte = 0; byte < 16; ++byte)
-      result[i].bytes[byte] |= uplink_bits_[uplink][i].bytes[byte];
-  if (downlink_) add_bits(result[downlink_->in_srh ? 1 : 0], downlink_->offset, downlink_usid);
-  return result;
+  const Containers& uplink = uplink_bits_[entry.number - rounds * uplinks_];
+  const Containers& plane = planes_[entry.port.value() - 1u].containers;
+  return {merged(plane.destination, uplink.destination, end.destination),
+          merged(plane.segment, uplink.segment, end.segment)};
 }
 
-void Srv6Plan::fill(const Entry& entry, uint16_t downlink_usid, wire::NetworkHeaders& net) const {
-  const Containers path = containers(entry, downlink_usid);
-  wire::IpHeader& outer = net.outer.emplace();
-  outer.src = planes_[entry.port.value() - 1u].source;
-  outer.dst = path[0];
-  if (has_srh_) {
-    net.srh = wire::Srh{.segment = path[1]};
-  } else {
-    net.srh.reset();
-  }
+void Srv6Plan::steer(const Entry& entry, const Containers& end,
+                     wire::HeaderTemplate& headers) const {
+  const Containers path = containers(entry, end);
+  const IpAddress& source = planes_[entry.port.value() - 1u].source;
+  if (has_srh_)
+    headers.set_outer(source, path.destination, path.segment);
+  else
+    headers.set_outer(source, path.destination);
 }
 
-std::string Srv6Plan::describe(const Entry& entry, uint16_t downlink_usid) const {
-  const Containers path = containers(entry, downlink_usid);
+std::string Srv6Plan::describe(const Entry& entry, const Containers& end) const {
+  Containers path = containers(entry, end);
   std::string text;
   for (const Slot& slot : slots_) {
     if (!text.empty()) text += " -> ";
     text += slot.role == Role::kT0 ? "T0 " : slot.role == Role::kT1 ? "T1 " : "port ";
-    text += usid_text(load_be16(path[slot.in_srh ? 1 : 0].bytes.data() + slot.offset));
+    text += usid_text(load_be16(usid(path, slot)));
   }
   return text;
 }

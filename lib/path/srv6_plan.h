@@ -3,7 +3,6 @@
 // stored per EV and destination, or per QP.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,7 +12,7 @@
 #include "config/node_config.h"
 #include "path/profile.h"
 #include "path/usid.h"
-#include "wire/packet.h"
+#include "wire/header_template.h"
 
 namespace softmrc::path {
 
@@ -26,10 +25,13 @@ class Srv6Plan {
   uint8_t prefix_length() const { return prefix_length_; }
   bool takes_downlink() const { return takes_downlink_; }
 
+  // Containers of zeros but for the downlink of the destination, if the path takes one.
+  Containers end_at(uint16_t downlink_usid) const;
   // Writes the outer source and destination of `entry`'s path, and the SRH if the path has one.
-  void fill(const Entry& entry, uint16_t downlink_usid, wire::NetworkHeaders& net) const;
+  // `end`: end_at() the destination.
+  void steer(const Entry& entry, const Containers& end, wire::HeaderTemplate& headers) const;
   // "T0 0x0203 -> T1 0x0b07 -> T0 0x0241 -> port 0x0012"
-  std::string describe(const Entry& entry, uint16_t downlink_usid) const;
+  std::string describe(const Entry& entry, const Containers& end) const;
 
  private:
   enum class Role : uint8_t { kT0, kT1, kDownlink };
@@ -38,13 +40,13 @@ class Srv6Plan {
     bool in_srh = false;
     uint8_t offset = 0;  // of the uSID in its container
   };
-  using Containers = std::array<IpAddress, 2>;  // destination, SRH segment
   struct PlaneAddresses {
     IpAddress source;
     Containers containers;
   };
 
-  Containers containers(const Entry& entry, uint16_t downlink_usid) const;
+  static uint8_t* usid(Containers& containers, const Slot& slot);
+  Containers containers(const Entry& entry, const Containers& end) const;
 
   IpAddress prefix_;
   uint8_t prefix_length_;

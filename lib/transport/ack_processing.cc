@@ -21,7 +21,7 @@ constexpr uint32_t kUnit = 256;
 
 }  // namespace
 
-Outcome Requestor::on_sack(Time now, const wire::Packet& packet, RequestorEnvironment env) {
+Outcome Requestor::on_sack(Time now, const wire::Packet& packet, const RequestorEnvironment& env) {
   if (!running_) return Outcome::drop_stale;
   const auto& sack = std::get<wire::SackHeader>(packet.transport.body);
   if (sack.mark == PathMark::kReserved || sack.cc_type != 0) return Outcome::drop_bad_value;
@@ -91,7 +91,7 @@ Outcome Requestor::on_sack(Time now, const wire::Packet& packet, RequestorEnviro
 
 // Marks everything the SACK shows as arrived; true if any of it was news.
 bool Requestor::note_arrivals(Time now, const wire::SackHeader& sack, Psn bitmap_first,
-                              RequestorEnvironment env, const Trigger& trigger) {
+                              const RequestorEnvironment& env, const Trigger& trigger) {
   bool news = false;
   if (sack.cack_psn >= una_) {
     advance_una(sack.cack_psn + 1, now, env, &trigger);
@@ -105,7 +105,7 @@ bool Requestor::note_arrivals(Time now, const wire::SackHeader& sack, Psn bitmap
   return news;
 }
 
-void Requestor::advance_una(Psn first_missing, Time now, RequestorEnvironment env,
+void Requestor::advance_una(Psn first_missing, Time now, const RequestorEnvironment& env,
                             const Trigger* trigger) {
   for (; una_ < first_missing; ++una_) mark_arrived(una_, now, env, trigger);
   burst_end_ = std::max(burst_end_, una_);  // never so old that it compares as newer
@@ -143,7 +143,7 @@ uint32_t Requestor::sent_units() const {
 // With no packet in flight no byte is: what the rounding of rcvd_bytes left, and acknowledgements
 // that never came (a transport ACK said it all), are settled here. A residue of some bytes would
 // shut a window of one packet for ever.
-void Requestor::settle(RequestorEnvironment env) {
+void Requestor::settle(const RequestorEnvironment& env) {
   if (packets_in_flight_ != 0 || inflight_ == 0) return;
   env.cc.forget(inflight_);
   inflight_ = 0;
@@ -159,7 +159,7 @@ bool Requestor::ev_matches(const RequestorEnvironment& env, path::EvIndex index,
   return got == sent || got == (sent << 16 | sent >> 16);
 }
 
-Outcome Requestor::on_ack(Time now, const wire::Packet& packet, RequestorEnvironment env) {
+Outcome Requestor::on_ack(Time now, const wire::Packet& packet, const RequestorEnvironment& env) {
   if (!running_ || failure_) return Outcome::drop_stale;
   const auto& ack = std::get<wire::AckHeader>(packet.transport.body);
   const Psn psn = packet.transport.bth.psn;

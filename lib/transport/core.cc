@@ -146,6 +146,9 @@ bool Core::choose_paths(Qp& qp, const QpAttributes& attributes, std::string* why
   }
   qp.attributes = attributes;
   qp.attributes.profile = profile;
+  wire::NetworkHeaders headers = qp.route->headers(config_.udp_port);
+  headers.ip.hop_limit = attributes.hop_limit;
+  qp.headers = headers;
   qp.icrc_in = {attributes.dst, attributes.src, config_.udp_port, attributes.pkey, qp.init.qpn};
   qp.icrc_out = {attributes.src, attributes.dst, config_.udp_port, attributes.pkey,
                  attributes.dest_qpn};
@@ -235,10 +238,6 @@ void Core::leave_group(Qp& qp) {
   update_timers_.disarm(*group);
   std::erase(port_updates_, group);
   groups_.erase(IpAddress(group->destination));
-}
-
-RequestorEnvironment Core::environment(Qp& qp) {
-  return {*qp.evs, *qp.group->controller, counters_, qp.attributes.dst.is_v4()};
 }
 
 // ---- packets ----
@@ -404,7 +403,8 @@ void Core::released(Time now, Token token) {
     return;
   }
   qp->requestor.released(request_of(token));
-  drain_completions(now, *qp);
+  if (qp->requestor.waits_for_buffers() || qp->state == QpState::kError)
+    drain_completions(now, *qp);
 }
 
 // ---- completions ----

@@ -24,6 +24,7 @@
 #include "transport/destination_group.h"
 #include "transport/endpoint.h"
 #include "transport/qp.h"
+#include "transport/room.h"
 #include "transport/send_queue.h"
 #include "transport/timers.h"
 #include "transport/tx_packet.h"
@@ -140,9 +141,9 @@ class Core {
   bool wants_to_send() const;
 
   // --- output ---
-  // Fills up to out.size() descriptors, at most room[port - 1] per port (decremented). Runs timers
-  // that are due first. Returns the number filled.
-  size_t poll(Time now, std::span<uint16_t> room, std::span<TxPacket> out);
+  // Fills up to out.size() descriptors, at most packets[port - 1] per port (decremented). Runs
+  // timers that are due first. Returns the number filled.
+  size_t poll(Time now, std::span<uint16_t> packets, std::span<TxPacket> out);
 
   // --- control ---
   // Starts an EV probe, or sends a port status update once. The result comes as an event, also if
@@ -187,14 +188,16 @@ class Core {
   void deliver_processed(Time now, Qp& qp);
   void drain_completions(Time now, Qp& qp);
   void enter_error(Time now, Qp& qp);
-  RequestorEnvironment environment(Qp& qp);
+  RequestorEnvironment environment(Qp& qp) {
+    return {*qp.evs, *qp.group->controller, counters_, qp.headers.v4()};
+  }
   void after_input(Time now, Qp& qp);  // completions, timers, ready lists
   void arm(Qp& qp);
   void wake(Qp& qp);  // onto the lists of those that want to send
   void wake_group(DestinationGroup& group);
   void run_timers(Time now);
-  bool emit_control(Time now, Qp& qp, std::span<uint16_t> room, TxPacket& out);
-  bool emit_data(Time now, Qp& qp, std::span<uint16_t> room, TxPacket& out);
+  bool emit_control(Time now, Qp& qp, Room& room, TxPacket& out);
+  bool emit_data(Time now, Qp& qp, const RequestorEnvironment& env, Room& room, TxPacket& out);
   void address(const Qp& qp, const path::Entry& entry, bool control, bool rtx, TxPacket& out) const;
   const path::Entry* control_path(Time now, Qp& qp, path::PortMask available);
   Qp* slot(Qpn qpn) const;
@@ -221,12 +224,11 @@ class Core {
   const path::Entry* random_entry(const path::Profile& profile, path::PortMask ports);
   void address_endpoint(const path::Route& route, const path::Entry& entry, uint8_t dscp,
                         uint16_t id, TxPacket& out) const;
-  size_t emit_endpoint(Time now, std::span<uint16_t> room, std::span<TxPacket> out);
-  bool emit_reply(std::span<uint16_t> room, TxPacket& out);
+  size_t emit_endpoint(Time now, Room& room, std::span<TxPacket> out);
+  bool emit_reply(Room& room, TxPacket& out);
   void begin_port_update(Time now, DestinationGroup& group);
-  size_t emit_port_update(Time now, DestinationGroup& group, std::span<uint16_t> room,
-                          std::span<TxPacket> out);
-  bool emit_request(Time now, std::span<uint16_t> room, TxPacket& out);
+  size_t emit_port_update(Time now, DestinationGroup& group, Room& room, std::span<TxPacket> out);
+  bool emit_request(Time now, Room& room, TxPacket& out);
 
   CoreConfig config_;
   const path::Router& router_;

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "transport/core.h"
-#include "transport/room.h"
 #include "transport/wire_time.h"
 #include "wire/codec.h"
 
@@ -167,11 +166,8 @@ void Core::address_endpoint(const path::Route& route, const path::Entry& entry, 
                             uint16_t id, TxPacket& out) const {
   out.port = entry.port;
   out.icrc = {};
-  out.net = wire::NetworkHeaders{};
-  out.net.dst_port = config_.udp_port;
-  route.apply(entry, out.net);
-  out.net.ip.dscp = dscp;
-  if (out.net.outer) out.net.outer->dscp = dscp;
+  out.net = route.headers(config_.udp_port);
+  route.apply(entry, wire::traffic_class(dscp, wire::Ecn::kNotEct), out.net);
   out.transport.bth = wire::Bth{};
   out.transport.bth.dest_qp = kEndpointQpn;
   out.transport.bth.psn = Psn(id);
@@ -180,7 +176,7 @@ void Core::address_endpoint(const path::Route& route, const path::Entry& entry, 
   out.token = 0;
 }
 
-size_t Core::emit_endpoint(Time now, std::span<uint16_t> room, std::span<TxPacket> out) {
+size_t Core::emit_endpoint(Time now, Room& room, std::span<TxPacket> out) {
   size_t filled = 0;
   while (filled < out.size() && !endpoint_replies_.empty() && emit_reply(room, out[filled]))
     ++filled;
@@ -201,7 +197,7 @@ size_t Core::emit_endpoint(Time now, std::span<uint16_t> room, std::span<TxPacke
 
 // On the port that the request came in by, if that has room: it works. The EV is the reverse path's
 // where one is known.
-bool Core::emit_reply(std::span<uint16_t> room, TxPacket& out) {
+bool Core::emit_reply(Room& room, TxPacket& out) {
   const EndpointReplies::Reply reply = endpoint_replies_.front();
   const DestinationGroup* group = find_group(reply.dst);
   const path::PortMask usable =
@@ -213,7 +209,7 @@ bool Core::emit_reply(std::span<uint16_t> room, TxPacket& out) {
     endpoint_replies_.pop();  // nowhere to send it
     return false;
   }
-  const path::PortMask available = ports_with_room(room) & usable;
+  const path::PortMask available = room.ports() & usable;
   const path::Profile& profile = connected ? *group->profile : *router_.profile();
   const path::Entry* entry = random_entry(profile, available & path::mask_of(reply.port));
   if (entry == nullptr) entry = random_entry(profile, available);
@@ -226,7 +222,7 @@ bool Core::emit_reply(std::span<uint16_t> room, TxPacket& out) {
   out.transport.bth.opcode = wire::Opcode::kEndpointResponse;
   out.transport.body = wire::EndpointResponse{reply.op, reply.timestamp};
   ++counters_.endpoint_responses_sent;
-  take_room(room, out.port);
+  room.take(out.port);
   return true;
 }
 
@@ -239,12 +235,12 @@ void Core::begin_port_update(Time now, DestinationGroup& group) {
 }
 
 // The copies of this round whose ports have room; the others wait for it.
-size_t Core::emit_port_update(Time now, DestinationGroup& group, std::span<uint16_t> room,
+size_t Core::emit_port_update(Time now, DestinationGroup& group, Room& room,
                               std::span<TxPacket> out) {
   PortUpdate& update = group.port_update;
   update.sent(~(ports_up() & ~group.peer_ports.down()));  // planes that have gone down meanwhile
   size_t filled = 0;
-  path::PortMask ports = update.waiting() & ports_with_room(room);
+  path::PortMask ports = update.waiting() & room.ports();
   for (; ports != 0 && filled < out.size(); ports &= ports - 1) {
     const path::PortMask port = ports & -ports;
     update.sent(port);
@@ -259,15 +255,15 @@ size_t Core::emit_port_update(Time now, DestinationGroup& group, std::span<uint1
     request.ts.tx = wire_timestamp(now);
     packet.transport.body = request;
     ++counters_.endpoint_requests_sent;
-    take_room(room, packet.port);
+    room.take(packet.port);
   }
   return filled;
 }
 
 // The oldest request whose port has room. One whose port is down waits for its timeout.
-bool Core::emit_request(Time now, std::span<uint16_t> room, TxPacket& out) {
+bool Core::emit_request(Time now, Room& room, TxPacket& out) {
   std::vector<uint16_t>& waiting = endpoint_requests_.to_send();
-  const path::PortMask available = ports_with_room(room);
+  const path::PortMask available = room.ports();
   for (auto at = waiting.begin(); at != waiting.end();) {
     EndpointRequests::Request& request = *endpoint_requests_.find(*at);
     const EndpointOperation& operation = request.operation;
@@ -299,7 +295,7 @@ bool Core::emit_request(Time now, std::span<uint16_t> room, TxPacket& out) {
     out.transport.body = header;
     request.sent_at = now;
     ++counters_.endpoint_requests_sent;
-    take_room(room, out.port);
+    room.take(out.port);
     return true;
   }
   return false;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "transport/core.h"
-#include "transport/room.h"
 
 namespace softmrc::transport {
 
@@ -24,11 +23,6 @@ const path::Entry* any_path(Qp& qp, path::PortMask preferred, path::PortMask usa
 void Core::address(const Qp& qp, const path::Entry& entry, bool control, bool rtx,
                    TxPacket& out) const {
   const wire::TrafficClasses& classes = config_.classes;
-  out.port = entry.port;
-  out.icrc = qp.icrc_out;
-  out.net.dst_port = config_.udp_port;
-  qp.route->apply(entry, out.net);
-  out.net.ip.hop_limit = qp.attributes.hop_limit;
   uint8_t dscp = classes.control;
   auto ecn = wire::Ecn::kNotEct;
   if (!control) {
@@ -39,12 +33,10 @@ void Core::address(const Qp& qp, const path::Entry& entry, bool control, bool rt
       dscp = rtx ? classes.trimmable_retx : classes.trimmable;
     if (qp.attributes.data_dscp) dscp = *qp.attributes.data_dscp;
   }
-  out.net.ip.dscp = dscp;
-  out.net.ip.ecn = ecn;
-  if (out.net.outer) {
-    out.net.outer->dscp = dscp;
-    out.net.outer->ecn = ecn;
-  }
+  out.port = entry.port;
+  out.icrc = qp.icrc_out;
+  out.net = qp.headers;
+  qp.route->apply(entry, wire::traffic_class(dscp, ecn), out.net);
 }
 
 // The path of a SACK, NACK or ACK: one of the active set while SACKs for our own data confirm that,
@@ -70,8 +62,8 @@ const path::Entry* Core::control_path(Time now, Qp& qp, path::PortMask available
   return any_path(qp, ports, usable);
 }
 
-bool Core::emit_control(Time now, Qp& qp, std::span<uint16_t> room, TxPacket& out) {
-  const path::PortMask available = ports_with_room(room);
+bool Core::emit_control(Time now, Qp& qp, Room& room, TxPacket& out) {
+  const path::PortMask available = room.ports();
   out.payload_size = 0;
   out.segment_count = 0;
   out.token = 0;
@@ -96,7 +88,7 @@ bool Core::emit_control(Time now, Qp& qp, std::span<uint16_t> room, TxPacket& ou
         ++counters_.naks_sent;
         break;
     }
-    take_room(room, out.port);
+    room.take(out.port);
     return true;
   }
   Requestor::ProbePacket probe;
@@ -104,21 +96,21 @@ bool Core::emit_control(Time now, Qp& qp, std::span<uint16_t> room, TxPacket& ou
     return false;
   out.transport = probe.headers;
   address(qp, qp.evs->entry(probe.ev), false, false, out);  // probes travel in the data class
-  take_room(room, out.port);
+  room.take(out.port);
   return true;
 }
 
-bool Core::emit_data(Time now, Qp& qp, std::span<uint16_t> room, TxPacket& out) {
-  const PacketRecord* sent =
-      qp.requestor.next_data(now, ports_with_room(room), environment(qp), out);
+bool Core::emit_data(Time now, Qp& qp, const RequestorEnvironment& env, Room& room, TxPacket& out) {
+  const PacketRecord* sent = qp.requestor.next_data(now, room.ports(), env, out);
   if (sent == nullptr) return false;
   address(qp, qp.evs->entry(sent->ev), false, out.transport.bth.rtx, out);
-  take_room(room, out.port);
+  room.take(out.port);
   return true;
 }
 
-size_t Core::poll(Time now, std::span<uint16_t> room, std::span<TxPacket> out) {
+size_t Core::poll(Time now, std::span<uint16_t> packets, std::span<TxPacket> out) {
   run_timers(now);
+  Room room(packets);
   size_t filled = emit_endpoint(now, room, out);
 
   // Each QP on the list once per round, until nobody has anything or finds room.
@@ -137,9 +129,10 @@ size_t Core::poll(Time now, std::span<uint16_t> room, std::span<TxPacket> out) {
 
   for (size_t misses = 0; filled < out.size() && misses < ready_.size();) {
     Qp& qp = ready_.front();
+    const RequestorEnvironment env = environment(qp);
     int sent = 0;
-    while (sent < kTurn && filled < out.size() && !qp.requestor.blocked_by_cc(environment(qp)) &&
-           emit_data(now, qp, room, out[filled])) {
+    while (sent < kTurn && filled < out.size() && !qp.requestor.blocked_by_cc(env) &&
+           emit_data(now, qp, env, room, out[filled])) {
       ++filled;
       ++sent;
     }

@@ -47,7 +47,8 @@ void Requestor::note_arrival(path::EvIndex ev, uint32_t send_order, Time sent_at
 }
 
 // True if it was news.
-bool Requestor::mark_arrived(Psn psn, Time now, RequestorEnvironment env, const Trigger* trigger) {
+bool Requestor::mark_arrived(Psn psn, Time now, const RequestorEnvironment& env,
+                             const Trigger* trigger) {
   PacketRecord& rec = record(psn);
   if (rec.arrived) return false;
   rec.arrived = true;
@@ -86,7 +87,7 @@ bool Requestor::overtaken_on_ev(const PacketRecord& rec) const {
 }
 
 void Requestor::detect_losses(Time now, const wire::SackHeader& sack, Psn bitmap_first,
-                              RequestorEnvironment env) {
+                              const RequestorEnvironment& env) {
   for (uint64_t holes = ~sack.bitmap; holes != 0; holes &= holes - 1) {
     const Psn psn = bitmap_first + __builtin_ctzll(holes);
     if (psn < una_) continue;
@@ -159,7 +160,7 @@ bool Requestor::confirmed(const PacketRecord& rec) const {
 }
 
 // The windows of suspects that no further SACK has shown missing.
-void Requestor::check_overdue(Time now, RequestorEnvironment env) {
+void Requestor::check_overdue(Time now, const RequestorEnvironment& env) {
   if (now < overdue_deadline_) return;
   overdue_deadline_ = kNever;
   if (!peer_answers(now)) return;  // its next SACK, or the probe's answer, goes on with it
@@ -180,7 +181,8 @@ void Requestor::check_overdue(Time now, RequestorEnvironment env) {
   }
 }
 
-void Requestor::declare_hole(Time now, Psn psn, RequestorEnvironment env, bool penalize_path) {
+void Requestor::declare_hole(Time now, Psn psn, const RequestorEnvironment& env,
+                             bool penalize_path) {
   ++env.counters.resent_hole;
   if (reorder_steps_ > 1 && --reorder_persist_ == 0) {
     --reorder_steps_;
@@ -189,7 +191,8 @@ void Requestor::declare_hole(Time now, Psn psn, RequestorEnvironment env, bool p
   declare_lost(now, psn, env, penalize_path);
 }
 
-void Requestor::declare_lost(Time now, Psn psn, RequestorEnvironment env, bool penalize_path) {
+void Requestor::declare_lost(Time now, Psn psn, const RequestorEnvironment& env,
+                             bool penalize_path) {
   PacketRecord& rec = record(psn);
   settle_doubt(rec, penalize_path, now, env);
   count_again(rec, env);
@@ -203,7 +206,8 @@ void Requestor::declare_lost(Time now, Psn psn, RequestorEnvironment env, bool p
 }
 
 // What was resent early on another path was lost on its first, or only late.
-void Requestor::settle_doubt(PacketRecord& rec, bool lost, Time now, RequestorEnvironment env) {
+void Requestor::settle_doubt(PacketRecord& rec, bool lost, Time now,
+                             const RequestorEnvironment& env) {
   if (!rec.doubted) return;
   rec.doubted = false;
   if (lost)
@@ -213,7 +217,7 @@ void Requestor::settle_doubt(PacketRecord& rec, bool lost, Time now, RequestorEn
 }
 
 // What it was retired for had arrived.
-void Requestor::forgive_path(PacketRecord& rec, RequestorEnvironment env) {
+void Requestor::forgive_path(PacketRecord& rec, const RequestorEnvironment& env) {
   if (rec.blamed != path::kNoEv) env.evs.forgive(rec.blamed);
   rec.blamed = path::kNoEv;
 }
@@ -224,7 +228,7 @@ void Requestor::note_progress(Time now) {
   timeout_base_ = now;
 }
 
-void Requestor::note_spurious_resend(Time now, PacketRecord& rec, RequestorEnvironment env) {
+void Requestor::note_spurious_resend(Time now, PacketRecord& rec, const RequestorEnvironment& env) {
   if (rec.spurious) return;
   rec.spurious = true;
   ++env.counters.spurious_resends;
@@ -273,7 +277,7 @@ bool Requestor::count_attempt(PacketRecord& rec) {
 // of the probe that goes with it, shows what else is missing, and a peer that was silent for a
 // while has lost nothing. For the same reason no path is blamed: while anybody answers, losses are
 // found by what the answers show. [D]
-void Requestor::check_timeouts(Time now, RequestorEnvironment env) {
+void Requestor::check_timeouts(Time now, const RequestorEnvironment& env) {
   if (now < timeout_deadline_) return;
   timeout_deadline_ = kNever;
   Psn psn = una_;
@@ -307,7 +311,7 @@ void Requestor::check_timeouts(Time now, RequestorEnvironment env) {
 // has failed its share of the window is missing to the other QPs that go there: what is as old as
 // that counts as in flight no longer. Nothing is resent for it, and while any is left nothing new
 // is sent; what turns out to have arrived, or to be missing, is counted again first. [D]
-void Requestor::write_off_silent(Time now, RequestorEnvironment env) {
+void Requestor::write_off_silent(Time now, const RequestorEnvironment& env) {
   for (Psn psn = una_; psn < next_psn_; ++psn) {
     PacketRecord& rec = record(psn);
     if (!rec.awaited() || rec.written_off) continue;
@@ -320,7 +324,7 @@ void Requestor::write_off_silent(Time now, RequestorEnvironment env) {
   }
 }
 
-void Requestor::count_again(PacketRecord& rec, RequestorEnvironment env) {
+void Requestor::count_again(PacketRecord& rec, const RequestorEnvironment& env) {
   if (!rec.written_off) return;
   rec.written_off = false;
   --written_off_;
@@ -364,7 +368,7 @@ Duration Requestor::attempt_pause(NackReason reason) const {
   }
 }
 
-Outcome Requestor::on_nack(Time now, const wire::Packet& packet, RequestorEnvironment env) {
+Outcome Requestor::on_nack(Time now, const wire::Packet& packet, const RequestorEnvironment& env) {
   if (!running_ || failure_) return Outcome::drop_stale;
   const auto& nack = std::get<wire::NackHeader>(packet.transport.body);
   const auto reason = static_cast<NackReason>(nack.reason);

@@ -71,7 +71,7 @@ Duration Requestor::probe_patience() const {
   return std::max(kProbePatienceRtts * srtt_, kMinProbePatience);
 }
 
-void Requestor::on_timer(Time now, RequestorEnvironment env) {
+void Requestor::on_timer(Time now, const RequestorEnvironment& env) {
   if (!running_ || failure_) return;
   check_timeouts(now, env);
   check_stall(now);
@@ -92,7 +92,7 @@ void Requestor::on_timer(Time now, RequestorEnvironment env) {
   if (tail_probes_ < UINT8_MAX) ++tail_probes_;
 }
 
-bool Requestor::next_probe(Time now, path::PortMask room, RequestorEnvironment env,
+bool Requestor::next_probe(Time now, path::PortMask room, const RequestorEnvironment& env,
                            ProbePacket& out) {
   if (!running_ || failure_ || !wants_probe()) return false;
   const bool of_ev = !tail_probe_wanted_;
@@ -149,7 +149,7 @@ const Requestor::Probe* Requestor::match_probe(uint16_t id, Ev reflected,
 }
 
 void Requestor::finish_probe(const Probe& probe, wire::PathMark mark, Time now,
-                             RequestorEnvironment env) {
+                             const RequestorEnvironment& env) {
   note_arrival(probe.ev, probe.send_order, probe.sent_at);
   if (probe.of_ev) {
     env.evs.probe_done(probe.ev, true, mark, now);
@@ -160,7 +160,7 @@ void Requestor::finish_probe(const Probe& probe, wire::PathMark mark, Time now,
   probes_[static_cast<size_t>(&probe - probes_.data())] = Probe{};
 }
 
-void Requestor::expire_probes(Time now, RequestorEnvironment env) {
+void Requestor::expire_probes(Time now, const RequestorEnvironment& env) {
   if (ev_probes_out_ == 0 || now < oldest_ev_probe_ + probe_patience()) return;
   oldest_ev_probe_ = kNever;
   for (Probe& probe : probes_) {

@@ -15,6 +15,7 @@
 #include "transport/responder.h"
 #include "transport/send_queue.h"
 #include "transport/timers.h"
+#include "wire/header_template.h"
 #include "wire/icrc.h"
 
 namespace softmrc::transport {
@@ -60,7 +61,8 @@ struct Qp {
   Responder responder;
   std::optional<path::Route> route;
   std::optional<path::EvSet> evs;
-  wire::IcrcPrefix icrc_in, icrc_out;  // of its packets; from RTR on
+  wire::HeaderTemplate headers;        // of what it sends; these from RTR on
+  wire::IcrcPrefix icrc_in, icrc_out;  // of its packets
   DestinationGroup* group = nullptr;
 
   Timer timer;

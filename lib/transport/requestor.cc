@@ -39,7 +39,7 @@ void Requestor::start(const QpAttributes& attributes) {
   next_psn_ = una_ = newest_suspect_ = burst_end_ = attributes.sq_psn;
 }
 
-void Requestor::stop(RequestorEnvironment env) {
+void Requestor::stop(const RequestorEnvironment& env) {
   if (!running_) return;
   running_ = false;
   env.cc.forget(inflight_);
@@ -59,17 +59,17 @@ void Requestor::reset() {
   free_finished();
 }
 
-// Before a new packet: its record finds a slot. Records outlive what is outstanding by at least as
-// much again, so that feedback on a packet that has just been acknowledged (its ECN mark, its
-// spurious resend) still finds it. There are as many as the QP has needed, and not as many as its
-// window may ever need: the ring is gone through again and again, and that of a QP with few packets
-// outstanding stays in the cache.
-void Requestor::make_room_for_record(const path::EvSet& evs) {
-  const auto wanted = 2 * static_cast<uint32_t>(next_psn_ - una_ + 1);
-  if (wanted <= records_.size()) return;
-  if (records_.empty()) ev_newest_arrival_.resize(evs.size());
+// Records outlive what is outstanding by at least as much again, so that feedback on a packet that
+// has just been acknowledged (its ECN mark, its spurious resend) still finds it. There are as many
+// as the QP has needed, and not as many as its window may ever need: the ring is gone through again
+// and again, and that of a QP with few packets outstanding stays in the cache.
+uint32_t Requestor::records_wanted() const {
+  return 2 * static_cast<uint32_t>(next_psn_ - una_ + 1);  // with a new packet's
+}
 
-  const auto slots = std::max(std::bit_ceil(wanted), kFewestRecords);
+void Requestor::grow_records(const path::EvSet& evs) {
+  if (records_.empty()) ev_newest_arrival_.resize(evs.size());
+  const auto slots = std::max(std::bit_ceil(records_wanted()), kFewestRecords);
   const uint32_t mask = slots - 1;
   std::vector<PacketRecord> records(slots);
   for (const PacketRecord& rec : records_)
@@ -213,7 +213,7 @@ void Requestor::fill_packet(Time now, const PacketRecord& rec, bool first_send, 
   out.token = out.segment_count == 0 ? 0 : token(local_, rec.request);
 }
 
-void Requestor::note_sent(Time now, PacketRecord& rec, RequestorEnvironment env,
+void Requestor::note_sent(Time now, PacketRecord& rec, const RequestorEnvironment& env,
                           const TxPacket& out) {
   rec.sent_at = now;
   rec.send_order = ++send_order_;
@@ -236,8 +236,8 @@ void Requestor::note_sent(Time now, PacketRecord& rec, RequestorEnvironment env,
   env.counters.payload_bytes_sent += out.payload_size;
 }
 
-const PacketRecord* Requestor::next_data(Time now, path::PortMask room, RequestorEnvironment env,
-                                         TxPacket& out) {
+const PacketRecord* Requestor::next_data(Time now, path::PortMask room,
+                                         const RequestorEnvironment& env, TxPacket& out) {
   if (!running_ || failure_) return nullptr;
 
   // Resends first: everything behind them waits for the hole. What a peer that shrank its window
@@ -278,7 +278,8 @@ const PacketRecord* Requestor::next_data(Time now, path::PortMask room, Requesto
   const path::EvIndex ev = env.evs.next(room);
   if (ev == path::kNoEv) return nullptr;
   if (!current_open_) start_next_request();
-  make_room_for_record(env.evs);
+  if (records_wanted() > records_.size()) [[unlikely]]
+    grow_records(env.evs);
   const Psn psn = next_psn_;
   PacketRecord& rec = record(psn);
   rec = PacketRecord{};

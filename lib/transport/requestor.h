@@ -77,15 +77,15 @@ class Requestor {
 
   void start(const QpAttributes& attributes);  // RTS: first PSN sq_psn
   // Leaves RTS: nothing more is sent; requests are flushed by the owner.
-  void stop(RequestorEnvironment env);
+  void stop(const RequestorEnvironment& env);
   // RESET: forgets the connection and drops what is queued.
   void reset();
 
   // --- input ---
-  wire::Outcome on_sack(Time now, const wire::Packet& packet, RequestorEnvironment env);
-  wire::Outcome on_nack(Time now, const wire::Packet& packet, RequestorEnvironment env);
-  wire::Outcome on_ack(Time now, const wire::Packet& packet, RequestorEnvironment env);
-  void on_timer(Time now, RequestorEnvironment env);
+  wire::Outcome on_sack(Time now, const wire::Packet& packet, const RequestorEnvironment& env);
+  wire::Outcome on_nack(Time now, const wire::Packet& packet, const RequestorEnvironment& env);
+  wire::Outcome on_ack(Time now, const wire::Packet& packet, const RequestorEnvironment& env);
+  void on_timer(Time now, const RequestorEnvironment& env);
   Time deadline(const RequestorEnvironment& env) const;
 
   // --- output ---
@@ -97,14 +97,14 @@ class Requestor {
   SchedulingState scheduling_state(const RequestorEnvironment& env) const;
   // Builds the next data packet (a resend first) for a port in `room`, and records it as sent: its
   // transport headers and payload in `out`. nullptr: nothing may leave, or no active EV has room.
-  const PacketRecord* next_data(Time now, path::PortMask room, RequestorEnvironment env,
+  const PacketRecord* next_data(Time now, path::PortMask room, const RequestorEnvironment& env,
                                 TxPacket& out);
   struct ProbePacket {
     wire::TransportHeaders headers;
     path::EvIndex ev = path::kNoEv;
   };
   bool wants_probe() const { return tail_probe_wanted_ || ev_probe_wanted_; }
-  bool next_probe(Time now, path::PortMask room, RequestorEnvironment env, ProbePacket& out);
+  bool next_probe(Time now, path::PortMask room, const RequestorEnvironment& env, ProbePacket& out);
 
   // --- completion ---
   // The oldest request that has ended (acknowledged, or failed locally) and whose buffers are all
@@ -121,6 +121,8 @@ class Requestor {
   void released(uint32_t request_position);
   // Gives the slots of reported requests back to the application.
   void free_finished() { queue_->free_up_to(finished_); }
+  // A request may be done but for buffers of it that are still out.
+  bool waits_for_buffers() const { return finished_ != acked_ || failed(); }
   bool failed() const { return failure_.has_value(); }
   // The request that failed has not been reported yet (a port still holds its buffers).
   bool failure_pending() const {
@@ -166,7 +168,8 @@ class Requestor {
   PacketRecord& record(Psn psn) { return records_[psn.value() & record_mask_]; }
   const PacketRecord& record(Psn psn) const { return records_[psn.value() & record_mask_]; }
   PacketRecord* live_record(Psn psn);  // nullptr: the ring has moved on, or never sent
-  void make_room_for_record(const path::EvSet& evs);
+  uint32_t records_wanted() const;
+  void grow_records(const path::EvSet& evs);
   bool outstanding() const { return una_ != next_psn_; }
 
   // requestor.cc
@@ -175,29 +178,29 @@ class Requestor {
   std::optional<RequestStatus> invalid(const SendRequest& request) const;
   void start_next_request();
   void fill_packet(Time now, const PacketRecord& rec, bool first_send, TxPacket& out);
-  void note_sent(Time now, PacketRecord& rec, RequestorEnvironment env, const TxPacket& out);
+  void note_sent(Time now, PacketRecord& rec, const RequestorEnvironment& env, const TxPacket& out);
   void queue_resend(Psn psn);
   void queue_early(Psn psn);
   void queue_again(Psn psn) { resend_[resend_head_++ & record_mask_] = psn.value(); }
 
   // loss_detection.cc
   void note_arrival(path::EvIndex ev, uint32_t send_order, Time sent_at);
-  bool mark_arrived(Psn psn, Time now, RequestorEnvironment env, const Trigger* trigger);
+  bool mark_arrived(Psn psn, Time now, const RequestorEnvironment& env, const Trigger* trigger);
   bool overtaken_on_ev(const PacketRecord& rec) const;
   void detect_losses(Time now, const wire::SackHeader& sack, Psn bitmap_first,
-                     RequestorEnvironment env);
+                     const RequestorEnvironment& env);
   bool is_missing(Time now, Psn psn);
-  void check_overdue(Time now, RequestorEnvironment env);
+  void check_overdue(Time now, const RequestorEnvironment& env);
   bool peer_answers(Time now) const;
   bool confirmed(const PacketRecord& rec) const;
   Time await(const PacketRecord& rec) const;
   Time early_due(const PacketRecord& rec) const;
-  void declare_hole(Time now, Psn psn, RequestorEnvironment env, bool penalize_path);
-  void declare_lost(Time now, Psn psn, RequestorEnvironment env, bool penalize_path);
-  void settle_doubt(PacketRecord& rec, bool lost, Time now, RequestorEnvironment env);
-  void forgive_path(PacketRecord& rec, RequestorEnvironment env);
+  void declare_hole(Time now, Psn psn, const RequestorEnvironment& env, bool penalize_path);
+  void declare_lost(Time now, Psn psn, const RequestorEnvironment& env, bool penalize_path);
+  void settle_doubt(PacketRecord& rec, bool lost, Time now, const RequestorEnvironment& env);
+  void forgive_path(PacketRecord& rec, const RequestorEnvironment& env);
   void note_progress(Time now);
-  void note_spurious_resend(Time now, PacketRecord& rec, RequestorEnvironment env);
+  void note_spurious_resend(Time now, PacketRecord& rec, const RequestorEnvironment& env);
   void grow_reorder_window(Time now);
   Duration timeout_after(uint32_t expiries) const;
   uint32_t attempts(const PacketRecord& rec) const {
@@ -205,21 +208,22 @@ class Requestor {
   }
   bool budget_used(uint32_t attempts) const;
   bool count_attempt(PacketRecord& rec);
-  void check_timeouts(Time now, RequestorEnvironment env);
-  void write_off_silent(Time now, RequestorEnvironment env);
-  void count_again(PacketRecord& rec, RequestorEnvironment env);
+  void check_timeouts(Time now, const RequestorEnvironment& env);
+  void write_off_silent(Time now, const RequestorEnvironment& env);
+  void count_again(PacketRecord& rec, const RequestorEnvironment& env);
   void check_stall(Time now);
   Duration attempt_pause(wire::NackReason reason) const;
 
   // ack_processing.cc
   bool note_arrivals(Time now, const wire::SackHeader& sack, Psn bitmap_first,
-                     RequestorEnvironment env, const Trigger& trigger);
-  void advance_una(Psn first_missing, Time now, RequestorEnvironment env, const Trigger* trigger);
+                     const RequestorEnvironment& env, const Trigger& trigger);
+  void advance_una(Psn first_missing, Time now, const RequestorEnvironment& env,
+                   const Trigger* trigger);
   std::optional<Duration> rtt_sample(Time now, const PacketRecord& rec,
                                      const Trigger& trigger) const;
   void take_rtt(Duration sample);
   uint32_t sent_units() const;
-  void settle(RequestorEnvironment env);
+  void settle(const RequestorEnvironment& env);
   bool complete_up_to(Psn psn);
   bool ev_matches(const RequestorEnvironment& env, path::EvIndex index, Ev reflected) const;
 
@@ -231,8 +235,9 @@ class Requestor {
   Time ack_probe_deadline() const;
   Duration probe_patience() const;
   const Probe* match_probe(uint16_t id, Ev reflected, const RequestorEnvironment& env) const;
-  void finish_probe(const Probe& probe, wire::PathMark mark, Time now, RequestorEnvironment env);
-  void expire_probes(Time now, RequestorEnvironment env);
+  void finish_probe(const Probe& probe, wire::PathMark mark, Time now,
+                    const RequestorEnvironment& env);
+  void expire_probes(Time now, const RequestorEnvironment& env);
 
   SendQueue* queue_;
   Qpn local_;

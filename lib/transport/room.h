@@ -8,13 +8,20 @@
 
 namespace softmrc::transport {
 
-inline path::PortMask ports_with_room(std::span<const uint16_t> room) {
-  path::PortMask mask = 0;
-  for (size_t i = 0; i < room.size(); ++i)
-    if (room[i] > 0) mask |= path::PortMask{1} << i;
-  return mask;
-}
+class Room {
+ public:
+  explicit Room(std::span<uint16_t> packets) : packets_(packets) {
+    for (size_t i = 0; i < packets.size(); ++i)
+      if (packets[i] > 0) ports_ |= path::PortMask{1} << i;
+  }
+  path::PortMask ports() const { return ports_; }  // those that have any
+  void take(PortId port) {
+    if (--packets_[port.value() - 1u] == 0) ports_ &= ~path::mask_of(port);
+  }
 
-inline void take_room(std::span<uint16_t> room, PortId port) { --room[port.value() - 1u]; }
+ private:
+  std::span<uint16_t> packets_;
+  path::PortMask ports_ = 0;
+};
 
 }  // namespace softmrc::transport

@@ -1,4 +1,4 @@
-// What the core hands to its driver: a packet to send, as values.
+// What the core hands to its driver: a packet to send.
 #pragma once
 
 #include <array>
@@ -6,6 +6,7 @@
 
 #include "base/types.h"
 #include "transport/send_queue.h"
+#include "wire/header_template.h"
 #include "wire/icrc.h"
 #include "wire/packet.h"
 
@@ -24,7 +25,7 @@ constexpr uint32_t request_of(Token token) { return static_cast<uint32_t>(token)
 // A packet to send. MAC addresses are the driver's to fill in (they belong to the port).
 struct TxPacket {
   PortId port;
-  wire::NetworkHeaders net;
+  wire::HeaderTemplate net;
   wire::TransportHeaders transport;
   wire::IcrcPrefix icrc;  // of its connection, if it has one
   uint32_t payload_size = 0;

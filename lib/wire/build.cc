@@ -6,7 +6,6 @@
 #include "wire/bth.h"
 #include "wire/codec.h"
 #include "wire/feedback_headers.h"
-#include "wire/network_headers.h"
 #include "wire/probe_headers.h"
 #include "wire/write_headers.h"
 
@@ -51,18 +50,10 @@ struct BodyEncoder {
   void operator()(const EndpointResponse& r) const { encode_eeth(r, out.next<kEethSize>()); }
 };
 
-bool over_ipv4(const NetworkHeaders& net) { return net.ip.dst.is_v4(); }
-
-// Of the IP header next to UDP.
-size_t ip_offset(const NetworkHeaders& net) {
-  return kEthernetSize + (net.outer ? kIpv6Size : 0) + (net.outer && net.srh ? kSrhSize : 0);
-}
-
 }  // namespace
 
-size_t header_size(const NetworkHeaders& net, const TransportHeaders& transport) {
-  return ip_offset(net) + (over_ipv4(net) ? kIpv4Size : kIpv6Size) + kUdpSize + kBthSize +
-         extension_size(transport.bth);
+size_t header_size(const HeaderTemplate& net, const TransportHeaders& transport) {
+  return net.size() + kBthSize + extension_size(transport.bth);
 }
 
 uint16_t udp_length(const TransportHeaders& transport, size_t payload_size) {
@@ -74,29 +65,10 @@ uint32_t nominal_size(const TransportHeaders& transport, size_t payload_size) {
   return uint32_t{udp_length(transport, payload_size)} + uint32_t{kIpv6Size};
 }
 
-size_t build_headers(const NetworkHeaders& net, const TransportHeaders& transport,
+size_t build_headers(const HeaderTemplate& net, const TransportHeaders& transport,
                      size_t payload_size, uint8_t* out) {
   assert(payload_size <= kMaxPayloadSize);
-  const bool v4 = over_ipv4(net);
-  const uint16_t udp_size = udp_length(transport, payload_size);
-
-  Writer writer(out);
-  encode_ethernet(net.dst_mac, net.src_mac, v4 && !net.outer ? kEtherTypeIpv4 : kEtherTypeIpv6,
-                  writer.next<kEthernetSize>());
-  if (net.outer) {
-    const size_t inner = udp_size + kIpv6Size;
-    encode_ipv6(*net.outer, static_cast<uint16_t>(inner + (net.srh ? kSrhSize : 0)),
-                net.srh ? kNextHeaderRouting : kNextHeaderIpv6, writer.next<kIpv6Size>());
-    if (net.srh) encode_srh(*net.srh, writer.next<kSrhSize>());
-  }
-
-  if (v4) {
-    encode_ipv4(net.ip, static_cast<uint16_t>(udp_size + kIpv4Size), writer.next<kIpv4Size>());
-  } else {
-    encode_ipv6(net.ip, udp_size, kNextHeaderUdp, writer.next<kIpv6Size>());
-  }
-  encode_udp({net.src_port, net.dst_port, udp_size}, writer.next<kUdpSize>());
-
+  Writer writer(net.write(udp_length(transport, payload_size), out));
   const HeaderSpan<kBthSize> bth = writer.next<kBthSize>();
   encode_bth(transport.bth, pad_count(payload_size), bth);
   std::visit(BodyEncoder{transport.bth, writer}, transport.body);
@@ -106,10 +78,9 @@ size_t build_headers(const NetworkHeaders& net, const TransportHeaders& transpor
   return static_cast<size_t>(writer.at() - out);
 }
 
-size_t start_icrc(const NetworkHeaders& net, const uint8_t* headers, const IcrcPrefix& prefix,
+size_t start_icrc(const HeaderTemplate& net, const uint8_t* headers, const IcrcPrefix& prefix,
                   Icrc& icrc) {
-  const size_t ip = ip_offset(net);
-  return ip + icrc.start(headers + ip, over_ipv4(net), prefix);
+  return net.ip_offset() + icrc.start(headers + net.ip_offset(), net.v4(), prefix);
 }
 
 size_t build_tail(size_t payload_size, Icrc& icrc, uint8_t* out) {
@@ -122,7 +93,7 @@ size_t build_tail(size_t payload_size, Icrc& icrc, uint8_t* out) {
   return pad + kIcrcSize;
 }
 
-size_t build(const NetworkHeaders& net, const TransportHeaders& transport,
+size_t build(const HeaderTemplate& net, const TransportHeaders& transport,
              std::span<const uint8_t> payload, std::span<uint8_t> out) {
   if (payload.size() > kMaxPayloadSize) return 0;
   const size_t tail = pad_count(payload.size()) + kIcrcSize;

@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "wire/header_template.h"
 #include "wire/icrc.h"
 #include "wire/layout.h"
 #include "wire/outcome.h"
@@ -61,7 +62,7 @@ ParseResult parse(const FrameView& frame, const ParseOptions& options, Packet& o
 bool icrc_matches(const FrameView& frame, const Packet& packet, const IcrcPrefix& prefix = {});
 
 // Size in bytes of everything from Ethernet up to the payload.
-size_t header_size(const NetworkHeaders& net, const TransportHeaders& transport);
+size_t header_size(const HeaderTemplate& net, const TransportHeaders& transport);
 // UDP length field of a packet: UDP header to ICRC. payload_size is at most kMaxPayloadSize.
 uint16_t udp_length(const TransportHeaders& transport, size_t payload_size);
 // Nominal size in bytes, which congestion control counts: UDP length + 40, the same at both ends.
@@ -70,19 +71,19 @@ uint32_t nominal_size(const TransportHeaders& transport, size_t payload_size);
 // Writes Ethernet..last extension header at `out` (at least header_size() bytes), lengths and
 // PadCnt computed from payload_size (at most kMaxPayloadSize), UDP checksum 0. Returns the bytes
 // written. `transport.body` holds the alternative that the opcode names.
-size_t build_headers(const NetworkHeaders& net, const TransportHeaders& transport,
+size_t build_headers(const HeaderTemplate& net, const TransportHeaders& transport,
                      size_t payload_size, uint8_t* out);
 // Starts the ICRC over the headers that build_headers() has written, as far as they are masked, and
 // returns how many bytes from `headers` on are done with. Feed it the headers' rest and the
 // payload, then finish with build_tail(). `prefix`: of the packet's connection, or empty.
-size_t start_icrc(const NetworkHeaders& net, const uint8_t* headers, const IcrcPrefix& prefix,
+size_t start_icrc(const HeaderTemplate& net, const uint8_t* headers, const IcrcPrefix& prefix,
                   Icrc& icrc);
 // Writes pad and ICRC behind the payload (at most kMaxTailSize bytes); returns the bytes written.
 size_t build_tail(size_t payload_size, Icrc& icrc, uint8_t* out);
 
 // Whole frame in one go (tests, tools, simulator wire mode). Returns its size; 0 if `out` is too
 // small or the payload too large.
-size_t build(const NetworkHeaders& net, const TransportHeaders& transport,
+size_t build(const HeaderTemplate& net, const TransportHeaders& transport,
              std::span<const uint8_t> payload, std::span<uint8_t> out);
 
 }  // namespace softmrc::wire

@@ -4,6 +4,7 @@
 // Rule: doc/protocol.md, "Encapsulation", "Opcodes" and "Headers".
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -30,34 +31,31 @@ inline constexpr size_t kMaxPayloadSize = 0xFFFF - (kMaxHeaderSize - kEthernetSi
 
 inline constexpr uint8_t kNextHeaderUdp = 17, kNextHeaderIpv6 = 41, kNextHeaderRouting = 43;
 
+// Extension headers by opcode, TSETH apart; 0 for what is not an opcode of MRC.
+inline constexpr std::array<uint8_t, 256> kExtensionSizes = [] {
+  std::array<uint8_t, 256> sizes{};
+  const auto set = [&](Opcode op, size_t size) {
+    sizes[static_cast<uint8_t>(op)] = static_cast<uint8_t>(size);
+  };
+  for (const Opcode op : {Opcode::kWriteFirst, Opcode::kWriteMiddle, Opcode::kWriteLast,
+                          Opcode::kWriteLastImm, Opcode::kWriteOnly, Opcode::kWriteOnlyImm})
+    set(op, kMethSize + kRethSize + (has_immediate(op) ? kImmDtSize : 0));
+  set(Opcode::kAck, kAethSize);
+  set(Opcode::kEndpointRequest, kErthSize);
+  set(Opcode::kEndpointResponse, kEethSize);
+  set(Opcode::kSack, kSethSize + kCcStateSize);
+  set(Opcode::kNack, kNethSize);
+  set(Opcode::kProbe, kPethSize);
+  return sizes;
+}();
+
 // Bytes between BTH and payload (0 for an opcode that is not MRC's). BTH.TS adds a TSETH to writes
 // only: the other packets that carry a timestamp have it in their own header.
 constexpr size_t extension_size(const Bth& bth) {
-  switch (bth.opcode) {
-    case Opcode::kWriteFirst:
-    case Opcode::kWriteMiddle:
-    case Opcode::kWriteLast:
-    case Opcode::kWriteLastImm:
-    case Opcode::kWriteOnly:
-    case Opcode::kWriteOnlyImm:
-      return kMethSize + (bth.timestamp ? kTsethSize : 0) + kRethSize +
-             (has_immediate(bth.opcode) ? kImmDtSize : 0);
-    case Opcode::kAck:
-      return kAethSize;
-    case Opcode::kEndpointRequest:
-      return kErthSize;
-    case Opcode::kEndpointResponse:
-      return kEethSize;
-    case Opcode::kSack:
-      return kSethSize + kCcStateSize;
-    case Opcode::kNack:
-      return kNethSize;
-    case Opcode::kProbe:
-      return kPethSize;
-  }
-  return 0;
+  return kExtensionSizes[static_cast<uint8_t>(bth.opcode)] +
+         (bth.timestamp && is_write(bth.opcode) ? kTsethSize : 0);
 }
-constexpr bool is_mrc(Opcode op) { return extension_size(Bth{.opcode = op}) != 0; }
+constexpr bool is_mrc(Opcode op) { return kExtensionSizes[static_cast<uint8_t>(op)] != 0; }
 
 constexpr uint8_t pad_count(size_t payload_size) { return static_cast<uint8_t>(-payload_size & 3); }
 

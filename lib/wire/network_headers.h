@@ -1,6 +1,7 @@
-// Ethernet, IPv6, SRH, IPv4 and UDP: one encode and one decode per header. A decode gives the
-// values as they stand; what is acceptable is the parser's business (parse.cc). Rule:
-// doc/protocol.md, "Encapsulation"; RFC 8200, RFC 8754, RFC 791, RFC 768.
+// Ethernet, IPv6, SRH, IPv4 and UDP: one encode and one decode per header, and one put_ per field
+// that is stored by itself. A decode gives the values as they stand; what is acceptable is the
+// parser's business (parse.cc). Rule: doc/protocol.md, "Encapsulation"; RFC 8200, RFC 8754, RFC
+// 791, RFC 768.
 #pragma once
 
 #include "wire/field.h"
@@ -12,11 +13,17 @@ namespace softmrc::wire {
 // ---- Ethernet ----
 inline constexpr uint16_t kEtherTypeIpv6 = 0x86DD, kEtherTypeIpv4 = 0x0800;
 
-inline void encode_ethernet(const MacAddress& dst, const MacAddress& src, uint16_t ether_type,
-                            HeaderSpan<kEthernetSize> h) {
+inline void put_macs(const MacAddress& dst, const MacAddress& src, HeaderSpan<kEthernetSize> h) {
   std::memcpy(h.data(), dst.bytes.data(), 6);
   std::memcpy(h.data() + 6, src.bytes.data(), 6);
+}
+inline void put_ether_type(uint16_t ether_type, HeaderSpan<kEthernetSize> h) {
   put16<12>(h, ether_type);
+}
+inline void encode_ethernet(const MacAddress& dst, const MacAddress& src, uint16_t ether_type,
+                            HeaderSpan<kEthernetSize> h) {
+  put_macs(dst, src, h);
+  put_ether_type(ether_type, h);
 }
 inline void decode_ethernet(HeaderView<kEthernetSize> h, MacAddress& dst, MacAddress& src) {
   std::memcpy(dst.bytes.data(), h.data(), 6);
@@ -25,18 +32,27 @@ inline void decode_ethernet(HeaderView<kEthernetSize> h, MacAddress& dst, MacAdd
 inline uint16_t ether_type(HeaderView<kEthernetSize> h) { return get16<12>(h); }
 
 // ---- IPv6 ----
-constexpr uint8_t traffic_class(const IpHeader& ip) {
-  return static_cast<uint8_t>(ip.dscp << 2 | static_cast<uint8_t>(ip.ecn));
+inline void put_ipv6_class(uint8_t traffic_class, uint32_t flow_label, HeaderSpan<kIpv6Size> h) {
+  put32<0>(h, 6u << 28 | uint32_t{traffic_class} << 20 | (flow_label & 0xFFFFF));
+}
+inline void put_ipv6_length(uint16_t payload_length, HeaderSpan<kIpv6Size> h) {
+  put16<4>(h, payload_length);
+}
+inline void put_ipv6_next_header(uint8_t next_header, HeaderSpan<kIpv6Size> h) {
+  put8<6>(h, next_header);
+}
+inline void put_ipv6_addresses(const IpAddress& src, const IpAddress& dst,
+                               HeaderSpan<kIpv6Size> h) {
+  std::memcpy(h.data() + 8, src.bytes.data(), 16);
+  std::memcpy(h.data() + 24, dst.bytes.data(), 16);
 }
 inline void encode_ipv6(const IpHeader& ip, uint16_t payload_length, uint8_t next_header,
                         HeaderSpan<kIpv6Size> h) {
-  put32<0>(h,
-           6u << 28 | static_cast<uint32_t>(traffic_class(ip)) << 20 | (ip.flow_label & 0xFFFFF));
-  put16<4>(h, payload_length);
-  put8<6>(h, next_header);
+  put_ipv6_class(traffic_class(ip.dscp, ip.ecn), ip.flow_label, h);
+  put_ipv6_length(payload_length, h);
+  put_ipv6_next_header(next_header, h);
   put8<7>(h, ip.hop_limit);
-  std::memcpy(h.data() + 8, ip.src.bytes.data(), 16);
-  std::memcpy(h.data() + 24, ip.dst.bytes.data(), 16);
+  put_ipv6_addresses(ip.src, ip.dst, h);
 }
 inline void decode_ipv6(HeaderView<kIpv6Size> h, IpHeader& ip) {
   const uint32_t word = get32<0>(h);
@@ -57,13 +73,16 @@ inline uint8_t ipv6_next_header(HeaderView<kIpv6Size> h) { return get8<6>(h); }
 // srh_size(), and the segment kept is Segment List[0], the last one of the path.
 inline constexpr uint8_t kRoutingTypeSrh = 4;
 
+inline void put_segment(const IpAddress& segment, HeaderSpan<kSrhSize> h) {
+  std::memcpy(h.data() + 8, segment.bytes.data(), 16);
+}
 inline void encode_srh(const Srh& srh, HeaderSpan<kSrhSize> h) {
   put8<0>(h, kNextHeaderIpv6);
   put8<1>(h, (kSrhSize - 8) / 8);
   put8<2>(h, kRoutingTypeSrh);
   put8<3>(h, srh.segments_left);
   put_zero<4, 4>(h);  // last entry 0, flags, tag
-  std::memcpy(h.data() + 8, srh.segment.bytes.data(), 16);
+  put_segment(srh.segment, h);
 }
 inline void decode_srh(HeaderView<kSrhSize> h, Srh& srh) {
   srh.segments_left = get8<3>(h);
@@ -90,17 +109,24 @@ inline uint16_t ipv4_sum(HeaderView<kIpv4Size> h) {
   return static_cast<uint16_t>((sum & 0xFFFF) + (sum >> 16));
 }
 
+inline void put_ipv4_class(uint8_t traffic_class, HeaderSpan<kIpv4Size> h) {
+  put8<1>(h, traffic_class);
+}
+// And the checksum, which covers all that stands there.
+inline void put_ipv4_length(uint16_t total_length, HeaderSpan<kIpv4Size> h) {
+  put16<2>(h, total_length);
+  put16<10>(h, 0);
+  put16<10>(h, static_cast<uint16_t>(~ipv4_sum(h)));
+}
 inline void encode_ipv4(const IpHeader& ip, uint16_t total_length, HeaderSpan<kIpv4Size> h) {
   put8<0>(h, 0x45);
-  put8<1>(h, traffic_class(ip));
-  put16<2>(h, total_length);
+  put_ipv4_class(traffic_class(ip.dscp, ip.ecn), h);
   put32<4>(h, 0x4000);  // identification 0, don't fragment
   put8<8>(h, ip.hop_limit);
   put8<9>(h, kNextHeaderUdp);
-  put16<10>(h, 0);
   std::memcpy(h.data() + 12, ip.src.bytes.data() + 12, 4);
   std::memcpy(h.data() + 16, ip.dst.bytes.data() + 12, 4);
-  put16<10>(h, static_cast<uint16_t>(~ipv4_sum(h)));
+  put_ipv4_length(total_length, h);
 }
 inline void decode_ipv4(HeaderView<kIpv4Size> h, IpHeader& ip) {
   const auto mapped = [](const uint8_t* p) {
@@ -132,10 +158,12 @@ struct Udp {
   friend bool operator==(const Udp&, const Udp&) = default;
 };
 
+inline void put_source_port(uint16_t port, HeaderSpan<kUdpSize> h) { put16<0>(h, port); }
+inline void put_udp_length(uint16_t length, HeaderSpan<kUdpSize> h) { put16<4>(h, length); }
 inline void encode_udp(const Udp& udp, HeaderSpan<kUdpSize> h) {
-  put16<0>(h, udp.src_port);
+  put_source_port(udp.src_port, h);
   put16<2>(h, udp.dst_port);
-  put16<4>(h, udp.length);
+  put_udp_length(udp.length, h);
   put16<6>(h, 0);
 }
 inline Udp decode_udp(HeaderView<kUdpSize> h) { return {get16<0>(h), get16<2>(h), get16<4>(h)}; }

@@ -37,8 +37,8 @@ const char* name(Opcode op) {
 // IPv4 has no flow label: the upper half is not carried. Rule: doc/protocol.md, "The EV in the
 // packet".
 void set_ev(NetworkHeaders& net, Ev ev) {
-  net.src_port = static_cast<uint16_t>(ev.value());
-  net.ip.flow_label = net.ip.dst.is_v4() ? 0 : ev.value() >> 16;
+  net.src_port = source_port(ev);
+  net.ip.flow_label = net.ip.dst.is_v4() ? 0 : flow_label(ev);
   if (net.outer) net.outer->flow_label = net.ip.flow_label;
 }
 

@@ -60,6 +60,11 @@ struct TrafficClasses {
   friend bool operator==(const TrafficClasses&, const TrafficClasses&) = default;
 };
 
+// The byte of the IP header that has both.
+constexpr uint8_t traffic_class(uint8_t dscp, Ecn ecn) {
+  return static_cast<uint8_t>(dscp << 2 | static_cast<uint8_t>(ecn));
+}
+
 // One IP header: the one next to UDP, or the outer SRv6 one (always IPv6). For IPv4 the addresses
 // are IPv4-mapped, flow_label is 0 and hop_limit is the TTL.
 struct IpHeader {
@@ -224,6 +229,9 @@ struct TransportHeaders {
 constexpr Ev make_ev(uint32_t flow_label, uint16_t src_port) {
   return Ev((flow_label & 0xFFFF) << 16 | src_port);
 }
+constexpr Ev ev_of(const NetworkHeaders& net) { return make_ev(net.ip.flow_label, net.src_port); }
+constexpr uint32_t flow_label(Ev ev) { return ev.value() >> 16; }
+constexpr uint16_t source_port(Ev ev) { return static_cast<uint16_t>(ev.value()); }
 // Writes an EV into flow labels (inner and outer alike) and source port. IPv4 carries the low half.
 void set_ev(NetworkHeaders& net, Ev ev);
 

@@ -138,9 +138,9 @@ struct Frame {
 
 wire::Packet received_form(const transport::TxPacket& tx) {
   wire::Packet packet;
-  packet.net = tx.net;
+  packet.net = tx.net.values();
   packet.transport = tx.transport;
-  packet.ev = wire::make_ev(tx.net.ip.flow_label, tx.net.src_port);
+  packet.ev = wire::ev_of(packet.net);
   return packet;
 }
 

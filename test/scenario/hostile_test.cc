@@ -248,7 +248,9 @@ Connection connect(test::World& world) {
     const transport::Qp* qp = core.find(c.qpn_a);
     REQUIRE(qp != nullptr);
     const path::Entry& entry = qp->evs->entry(0);
-    qp->route->apply(entry, c.net);
+    wire::HeaderTemplate headers = qp->headers;
+    qp->route->apply(entry, 0, headers);
+    c.net = headers.values();
     c.port = entry.port;
   });
   return c;

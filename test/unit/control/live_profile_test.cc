@@ -24,6 +24,7 @@ struct Live : test::Device {
   void make(ProfileId id, const std::vector<mrc_ctl_ev>& evs) {
     make_explicit(id, static_cast<uint32_t>(evs.size()));
     std::vector<mrc_ctl_ev_op_entry> list;
+    list.reserve(evs.size());
     for (const mrc_ctl_ev& ev : evs) list.push_back(replacing({}, ev));
     REQUIRE(entries(id, MRC_CTL_EV_OP_REPLACE_EV, list) == 0);
     REQUIRE(online(id) == 0);
@@ -65,14 +66,14 @@ TEST_CASE_METHOD(Live, "SRv6: containers, and an EV that numbers the path", "[li
   REQUIRE(live);
   CHECK(live->paths->steering() == Steering::kContainers);
   CHECK((*live->paths)[1].ev == softmrc::path::srv6_ev(PortId(2), 1));
-  softmrc::wire::NetworkHeaders net;
-  live->paths->fill((*live->paths)[0], net);
-  CHECK(net.outer->dst == first);
-  CHECK(net.outer->src == kSources[1]);
-  CHECK_FALSE(net.srh);
-  live->paths->fill((*live->paths)[1], net);
-  REQUIRE(net.srh);
-  CHECK(net.srh->segment == second);
+  softmrc::wire::HeaderTemplate headers;
+  live->paths->steer((*live->paths)[0], headers);
+  CHECK(headers.values().outer->dst == first);
+  CHECK(headers.values().outer->src == kSources[1]);
+  CHECK_FALSE(headers.values().srh);
+  live->paths->steer((*live->paths)[1], headers);
+  REQUIRE(headers.values().srh);
+  CHECK(headers.values().srh->segment == second);
   CHECK_FALSE(get(1, nullptr, {kSources[0], IpAddress{}}));  // a port without an outer address
   CHECK(why.find("outer address") != std::string::npos);
 }

@@ -58,9 +58,11 @@ std::vector<uint8_t> bytes_of(const rte_mbuf* frame) {
 transport::TxPacket make_packet(const std::vector<uint8_t>& payload, unsigned segments) {
   transport::TxPacket packet;
   packet.port = PortId(1);
-  packet.net.ip.src = *parse_ip("fd00::1");
-  packet.net.ip.dst = *parse_ip("fd00::2");
-  wire::set_ev(packet.net, Ev(0x0102C003));
+  wire::NetworkHeaders net;
+  net.ip.src = *parse_ip("fd00::1");
+  net.ip.dst = *parse_ip("fd00::2");
+  wire::set_ev(net, Ev(0x0102C003));
+  packet.net = net;
   packet.transport.body = wire::WriteHeader{};
   packet.payload_size = static_cast<uint32_t>(payload.size());
   packet.segment_count = static_cast<uint8_t>(segments);
@@ -144,8 +146,10 @@ TEST_CASE("what stands behind a short frame is zeros, not an old packet") {
   Builder builder(1024);
   transport::TxPacket packet;
   packet.port = PortId(1);
-  packet.net.ip.src = *parse_ip("10.0.0.1");
-  packet.net.ip.dst = *parse_ip("10.0.0.2");
+  wire::NetworkHeaders net;
+  net.ip.src = *parse_ip("10.0.0.1");
+  net.ip.dst = *parse_ip("10.0.0.2");
+  packet.net = net;
   packet.transport.bth.opcode = wire::Opcode::kAck;
   packet.transport.body = wire::AckHeader{};
   // Even the shortest packet there is, an IPv4 acknowledgement, fills an Ethernet frame.

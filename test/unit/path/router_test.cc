@@ -56,9 +56,9 @@ Entry entry(uint8_t port, uint32_t number) {
 }
 
 wire::NetworkHeaders applied(const Route& route, const Entry& e) {
-  wire::NetworkHeaders net;
-  route.apply(e, net);
-  return net;
+  wire::HeaderTemplate headers = route.headers();
+  route.apply(e, 0, headers);
+  return headers.values();
 }
 
 TEST_CASE("a controller's profile says how its entries are steered") {
@@ -77,7 +77,7 @@ TEST_CASE("a controller's profile says how its entries are steered") {
     CHECK(net.outer->src == ip("fd00:1::a"));
     CHECK(net.outer->dst == ip("fcbb:bb00:1::"));
     CHECK_FALSE(net.srh);
-    route->apply((*profile)[1], net);
+    net = applied(*route, (*profile)[1]);
     CHECK(net.outer->src == ip("fd00:2::a"));
     REQUIRE(net.srh);
     CHECK(net.srh->segment == ip("9::"));
@@ -163,7 +163,9 @@ TEST_CASE("a path longer than a container goes on in an SRH") {
   const Router router = make(edited(kNode, "[t0, cpuu, 1p42, downlink]",
                                     "[t0, 3001, 3002, 3003, 3004, cpuu, 1p42, downlink]"));
   const Route route = route_to(router, "fd00:b::1");
-  wire::NetworkHeaders net = applied(route, entry(2, 3));
+  wire::HeaderTemplate headers = route.headers();
+  route.apply(entry(2, 3), 0, headers);
+  const wire::NetworkHeaders net = headers.values();
   CHECK(net.outer->dst == ip("fcbb:bb00:0203:3001:3002:3003:3004:c103"));
   REQUIRE(net.srh);
   CHECK(net.srh->segment == ip("fcbb:bb00:1142:d012::"));
@@ -172,8 +174,8 @@ TEST_CASE("a path longer than a container goes on in an SRH") {
         "plane 2: T0 0x0203 -> T0 0x3001 -> T0 0x3002 -> T0 0x3003 -> T0 0x3004 -> T1 0xc103 -> "
         "T0 0x1142 -> port 0xd012");
   // Headers are reused from packet to packet: another route leaves nothing of this one behind.
-  route_to(router, "fd00:a::9").apply(entry(1, 0), net);
-  CHECK_FALSE(net.srh);
+  route_to(router, "fd00:a::9").apply(entry(1, 0), 0, headers);
+  CHECK_FALSE(headers.values().srh);
 }
 
 TEST_CASE("a route that cannot be says why") {
@@ -267,7 +269,7 @@ TEST_CASE("switches consume the path of every EV down to the peer's downlink") {
   const Route route = route_to(sender, "fd00:b::1");
   for (const Entry& e : sender.profile()->entries()) {
     wire::Packet packet;
-    route.apply(e, packet.net);
+    packet.net = applied(route, e);
     packet.net.ip.dst = ip("fd00:a::1");  // the peer's GID in this test
     CHECK(peer.accept(e.port, packet) == Outcome::drop_srv6_not_local);
     for (int hop = 0; hop < 3; ++hop) {

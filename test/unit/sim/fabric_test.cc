@@ -215,6 +215,12 @@ uint32_t expected_hops(const FabricConfig& config, HostId from, HostId to) {
   return same_pod ? 3 : 5;
 }
 
+wire::NetworkHeaders headers_on(const path::Route& route, const path::Entry& entry) {
+  wire::HeaderTemplate headers = route.headers();
+  route.apply(entry, 0, headers);
+  return headers.values();
+}
+
 TEST_CASE("every pair of hosts reaches each other on every path") {
   for (const FabricConfig& config : {two_tiers(), three_tiers()}) {
     Hosts hosts(config, 4096);
@@ -227,8 +233,7 @@ TEST_CASE("every pair of hosts reaches each other on every path") {
         CAPTURE(config.tiers, from, to, why);
         REQUIRE(route);
         for (const path::Entry& entry : hosts.profile->entries()) {
-          wire::NetworkHeaders net;
-          route->apply(entry, net);
+          const wire::NetworkHeaders net = headers_on(*route, entry);
           const uint32_t hops = hosts.hops(from, to, entry.port.value() - 1u, net, entry.ev);
           CAPTURE(entry.number);
           REQUIRE(hops == expected_hops(config, from, to));
@@ -266,8 +271,7 @@ TEST_CASE("paths of different numbers share no link between switches on their wa
     std::set<std::vector<size_t>> ways;
     for (const path::Entry& entry : hosts.profile->entries()) {
       const auto before = loaded();
-      wire::NetworkHeaders net;
-      route->apply(entry, net);
+      const wire::NetworkHeaders net = headers_on(*route, entry);
       REQUIRE(hosts.hops(from, to, entry.port.value() - 1u, net, entry.ev) != 0);
       const auto after = loaded();
       std::vector<size_t> way;

@@ -222,11 +222,11 @@ TEST_CASE(
       const bool write = wire::is_write(tx.transport.bth.opcode);
       if (!write && tx.transport.bth.opcode != Opcode::kSack) continue;
       data += write;
-      CHECK(tx.net.ip.dscp == (write ? options.attributes.data_dscp.value_or(dscp) : 46));
-      CHECK(tx.net.ip.ecn == (write ? wire::Ecn::kEct0 : wire::Ecn::kNotEct));
-      REQUIRE(tx.net.outer);
-      CHECK(tx.net.outer->dscp == tx.net.ip.dscp);
-      CHECK(tx.net.outer->ecn == tx.net.ip.ecn);
+      CHECK(tx.net.values().ip.dscp == (write ? options.attributes.data_dscp.value_or(dscp) : 46));
+      CHECK(tx.net.values().ip.ecn == (write ? wire::Ecn::kEct0 : wire::Ecn::kNotEct));
+      REQUIRE(tx.net.values().outer);
+      CHECK(tx.net.values().outer->dscp == tx.net.values().ip.dscp);
+      CHECK(tx.net.values().outer->ecn == tx.net.values().ip.ecn);
     }
     CHECK(data == 1);
   };

@@ -41,9 +41,9 @@ class Express {
     transport::Core& to = *pair_.end(1 - from).core;
     for (const transport::TxPacket& tx : std::span(out_).first(n)) {
       wire::Packet packet;
-      packet.net = tx.net;
+      packet.net = tx.net.values();
       packet.transport = tx.transport;
-      packet.ev = wire::make_ev(tx.net.ip.flow_label, tx.net.src_port);
+      packet.ev = wire::ev_of(packet.net);
       packet.has_ts = true;
       if (tx.segment_count > 0) packet.payload = {tx.segments[0].data, tx.segments[0].length};
       if (look) look(from, packet);

@@ -75,9 +75,7 @@ struct Suspect : Solo {
     s.rcvd_bytes = units(0) + static_cast<uint32_t>(std::popcount(bitmap)) / 2;
     return p;
   }
-  static Ev ev_of(const transport::TxPacket& tx) {
-    return wire::make_ev(tx.net.ip.flow_label, tx.net.src_port);
-  }
+  static Ev ev_of(const transport::TxPacket& tx) { return wire::ev_of(tx.net.values()); }
   path::EvState state_of(const transport::TxPacket& tx) {
     const path::EvSet& evs = *qp().evs;
     for (path::EvIndex i = 0; i < evs.size(); ++i)

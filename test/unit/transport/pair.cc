@@ -225,9 +225,10 @@ bool Pair::run_until(const std::function<bool()>& done, Duration limit) {
 }
 
 wire::NetworkHeaders Pair::network_headers(int from) {
-  wire::NetworkHeaders net;
-  end(from).qp->route->apply(end(from).qp->evs->entry(0), net);
-  return net;
+  const transport::Qp& qp = *end(from).qp;
+  wire::HeaderTemplate headers = qp.headers;
+  qp.route->apply(qp.evs->entry(0), 0, headers);
+  return headers.values();
 }
 
 Outcome Pair::inject(int to, const wire::NetworkHeaders& net, const wire::TransportHeaders& headers,

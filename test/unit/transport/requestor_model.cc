@@ -105,8 +105,7 @@ void RequestorModel::poll(uint32_t room) {
   const int64_t sent_before = next();
   uint32_t probes = 0;
   for (const TxPacket& tx : out) {
-    const Transmission sent{solo_.now, wire::make_ev(tx.net.ip.flow_label, tx.net.src_port),
-                            ++order_};
+    const Transmission sent{solo_.now, wire::ev_of(tx.net.values()), ++order_};
     if (tx.transport.bth.opcode == Opcode::kProbe) {
       const auto& probe = body<wire::ProbeHeader>(tx);
       REQUIRE(probe.ts.tx == timestamp(solo_.now));

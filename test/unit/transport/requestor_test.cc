@@ -16,7 +16,7 @@ namespace {
 
 const Psn kFirst{0x100};
 
-Ev ev_of(const TxPacket& tx) { return wire::make_ev(tx.net.ip.flow_label, tx.net.src_port); }
+Ev ev_of(const TxPacket& tx) { return wire::ev_of(tx.net.values()); }
 
 // A SACK that `tx` triggered, with every PSN up to `cack` arrived.
 wire::Packet sack(Solo& solo, const TxPacket& tx, Psn cack, uint32_t units) {

@@ -90,9 +90,9 @@ void ResponderModel::check_request(const TxPacket& tx) {
   REQUIRE(tx.transport.bth.opcode == Opcode::kEndpointRequest);
   REQUIRE(tx.transport.bth.dest_qp == kEndpointQpn);
   REQUIRE(tx.payload_size == 0);
-  REQUIRE(tx.net.ip.src == solo_.local.gid);
-  REQUIRE(tx.net.ip.dst == solo_.peer.gid);
-  REQUIRE(tx.net.ip.dscp == solo_.core().config().classes.control);
+  REQUIRE(tx.net.values().ip.src == solo_.local.gid);
+  REQUIRE(tx.net.values().ip.dst == solo_.peer.gid);
+  REQUIRE(tx.net.values().ip.dscp == solo_.core().config().classes.control);
   const auto& request = body<wire::EndpointRequest>(tx);
   REQUIRE(request.op == static_cast<uint8_t>(wire::EndpointOp::kEvProbe));
   REQUIRE(request.ts.tx == transport::wire_timestamp(solo_.now));
@@ -100,7 +100,7 @@ void ResponderModel::check_request(const TxPacket& tx) {
   probed_port_ = tx.port.value();
   const auto id = static_cast<uint16_t>(tx.transport.bth.psn.value());
   REQUIRE_FALSE(transport::endpoint_id_is_update(id));
-  const Ev ev = wire::make_ev(tx.net.ip.flow_label, tx.net.src_port);
+  const Ev ev = wire::ev_of(tx.net.values());
   const path::EvSet& evs = *solo_.qp().evs;
   bool own = false;
   for (path::EvIndex i = 0; i < evs.size(); ++i)
@@ -122,7 +122,7 @@ void ResponderModel::check_path(const TxPacket& tx) {
     for (size_t i = ports_.size() - std::min<size_t>(ports_.size(), 64); i < ports_.size(); ++i)
       REQUIRE(reverse_[ports_[i].value() - 1].doubted());
   } else if (reverse.ev) {
-    REQUIRE(wire::make_ev(tx.net.ip.flow_label, tx.net.src_port) == *reverse.ev);
+    REQUIRE(wire::ev_of(tx.net.values()) == *reverse.ev);
     ++on_reverse_;
   }
 }
