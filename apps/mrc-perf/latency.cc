@@ -1,6 +1,8 @@
 #include "latency.h"
 
 #include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "common/clock.h"
 #include "common/content.h"
@@ -68,6 +70,8 @@ void Latency::ping(const Layout& layout, uint64_t count, Time deadline, Samples*
   if (samples != nullptr) samples->completions.reserve(std::min<uint64_t>(count, 1u << 20));
   Time now = clock_now();
   for (uint64_t i = 0; i < count && now < deadline; ++i) {
+    if (parameters_.pause_us > 0)
+      std::this_thread::sleep_for(std::chrono::microseconds(parameters_.pause_us));
     const Time begin = clock_now();
     post(layout);
     Time back = kNever, complete = kNever;

@@ -66,6 +66,10 @@ class ParameterOptions {
                                 "Maximum PSN range, in units of 128 packets (default: the node's)")
                     ->check(CLI::Range(1, 255)));
     note("warmup", app->add_option("--warmup", p->warmup, "Messages per QP before measuring"));
+    note("pause_us", app->add_option("--pause-us", p->pause_us,
+                                     "Latency: rest this long before each message, so that "
+                                     "workers that sleep when idle are asleep")
+                         ->check(CLI::Range(0, 1'000'000)));
     note("region", add_parsed(app, "--region", &p->region, parse_bytes, "BYTES",
                               "Remote memory per QP that writes cycle through"));
   }

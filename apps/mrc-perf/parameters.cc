@@ -42,6 +42,7 @@ json to_json(const Parameters& p) {
           {"mtu", p.mtu},
           {"mpr", p.mpr},
           {"warmup", p.warmup},
+          {"pause_us", p.pause_us},
           {"region", p.region},
           {"seed", p.seed}};
 }
@@ -64,6 +65,7 @@ Parameters parameters_from_json(const json& j) {
     j.at("mtu").get_to(p.mtu);
     j.at("mpr").get_to(p.mpr);
     j.at("warmup").get_to(p.warmup);
+    j.at("pause_us").get_to(p.pause_us);
     j.at("region").get_to(p.region);
     j.at("seed").get_to(p.seed);
   } catch (const json::exception& error) {
@@ -77,6 +79,8 @@ Parameters parameters_from_json(const json& j) {
   check(p.tx_depth >= 1 && p.tx_depth <= 16384, "a depth of 1 to 16384");
   check(p.seconds >= 0 && p.seconds <= 1e9, "seconds out of range");
   check(p.mpr <= 255, "an MPR of at most 255");
+  check(p.pause_us <= 1'000'000, "a pause of at most a second");
+  check(p.mode == Mode::kLatency || p.pause_us == 0, "only latency is measured with pauses");
   check(p.mode == Mode::kBandwidth || p.qps == 1, "latency is measured with one QP");
   check(p.mode == Mode::kBandwidth || p.operation == Operation::kWriteImmediate ||
             std::all_of(p.sizes.begin(), p.sizes.end(), [](uint64_t size) { return size > 0; }),

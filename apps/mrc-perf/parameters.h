@@ -26,11 +26,12 @@ struct Parameters {
   uint32_t inline_bytes = 0;  // messages up to this size are copied when posted
   bool verify = false;
   bool bidirectional = false;
-  uint32_t mtu = 0;     // path MTU in bytes; 0: the smaller of the two node files'
-  uint32_t mpr = 0;     // units of 128 packets, both directions; 0: each node's own
-  uint64_t warmup = 0;  // messages per QP and size before the measurement
-  uint64_t region = 0;  // bytes of remote memory one QP's writes cycle through; 0: see layout.h
-  uint64_t seed = 0;    // of content; 0 is replaced by the client before it is sent
+  uint32_t mtu = 0;       // path MTU in bytes; 0: the smaller of the two node files'
+  uint32_t mpr = 0;       // units of 128 packets, both directions; 0: each node's own
+  uint64_t warmup = 0;    // messages per QP and size before the measurement
+  uint32_t pause_us = 0;  // latency: the client rests so long before each message
+  uint64_t region = 0;    // bytes of remote memory one QP's writes cycle through; 0: see layout.h
+  uint64_t seed = 0;      // of content; 0 is replaced by the client before it is sent
 };
 
 nlohmann::json to_json(const Parameters& parameters);

@@ -94,9 +94,9 @@ WorkerThread::~WorkerThread() {
 }
 
 void WorkerThread::run_dedicated() {
-  // Sleeping costs a wake-up: only after some time without work, and, since a packet wakes nobody,
-  // not for long.
-  constexpr microseconds kBeforeSleep{20}, kLongestSleep{50};
+  // Sleeping costs a wake-up: only after some time without work. A packet wakes nobody: it waits for
+  // the end of the sleep, and for the kernel to run us, together below 50 us.
+  constexpr microseconds kBeforeSleep{20}, kLongestSleep{30};
   Time last_work = clock_now();
   while (!stop_.load(std::memory_order_relaxed)) {
     if (worker_.drive(kLoopsPerHold)) {

@@ -114,10 +114,10 @@ class Bench:
         with open(result, encoding="utf-8") as file:
             return json.load(file)["results"][0]
 
-    def perf_memif(self, *options, zero_copy=None):
+    def perf_memif(self, *options, zero_copy=None, change=()):
         """Over four memif planes. `zero_copy`: which end, "sender" or "receiver", is a client that maps
-        its buffers; None: both copy, and the client sends."""
-        change = [nodes.zero_copy_client] if zero_copy else []
+        its buffers; None: both copy, and the client sends. `change`: of the node files (nodes.py)."""
+        change = [nodes.zero_copy_client] if zero_copy else change
         with tempfile.TemporaryDirectory() as folder:
             server, client = (self.nscc(name, folder, *change)
                               for name in ("memif-a.yaml", "memif-b.yaml"))
@@ -200,6 +200,11 @@ class Bench:
             self.note("net_memif, 2 B write, p99.9, us", half["p99_9_us"])
             self.note("mrc-perf, 2 B round trip halved, us",
                       result["half_round_trip"]["t_typical_us"])
+            half = self.perf_memif("--mode", "lat", "--size", "2", "--iterations", "1000",
+                                   "--pause-us", "1000",
+                                   change=[nodes.asleep_when_idle])["half_round_trip"]
+            self.note("both ends asleep, 2 B round trip halved, us", half["t_typical_us"])
+            self.note("both ends asleep, 2 B round trip halved, p99, us", half["p99_us"])
             self.note("ib_write_lat, 2 B, us", self.write_lat(2))
 
             for size, text in ((65536, "64 KiB"), (1 << 20, "1 MiB")):
@@ -271,6 +276,9 @@ class Bench:
             ("bytes_per_idle_qp", "bytes per idle QP", "bytes", None, ("at most", 4096)),
             ("ring_2b_latency", "net_ring, 2 B write, us", "us", None, None),
             ("memif_2b_latency_p99_9", "net_memif, 2 B write, p99.9, us", "us", None, None),
+            ("wake_up", "both ends asleep, 2 B round trip halved, us", "us", None,
+             ("at most", 50)),
+            ("wake_up_p99", "both ends asleep, 2 B round trip halved, p99, us", "us", None, None),
             ("testpmd_small_frames", "testpmd, small frames, M/s", "M/s", None, None),
             *((f"{driver.removeprefix('net_')}_2b_latency", f"{driver}, 2 B write, us", "us", None,
                None) for driver in nodes.VETH_DRIVERS),
