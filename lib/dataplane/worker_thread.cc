@@ -94,8 +94,8 @@ WorkerThread::~WorkerThread() {
 }
 
 void WorkerThread::run_dedicated() {
-  // Sleeping costs a wake-up: only after some time without work. A packet wakes nobody: it waits for
-  // the end of the sleep, and for the kernel to run us, together below 50 us.
+  // Sleeping costs a wake-up: only after some time without work. A packet wakes nobody: it waits
+  // for the end of the sleep, and for the kernel to run us, together below 50 us.
   constexpr microseconds kBeforeSleep{20}, kLongestSleep{30};
   Time last_work = clock_now();
   while (!stop_.load(std::memory_order_relaxed)) {
