@@ -213,6 +213,7 @@ void Engine::handle(Time now, PortId port, rte_mbuf* packet, bool handed_over) {
 
 // All of a burst at once: for their pool a single transaction.
 void Engine::free_handled() {
+  if (handled_.empty()) return;
   rte_pktmbuf_free_bulk(handled_.data(), static_cast<unsigned>(handled_.size()));
   handled_.clear();
 }

@@ -26,21 +26,17 @@ RxQueue::RxQueue(Port& port, uint16_t queue, FaultInjector& faults, unsigned wor
       lane_(faults, FaultDirection::kReceive, port.port(), worker, pool),
       capture_(capture) {}
 
-size_t RxQueue::poll(Time now, std::span<rte_mbuf*, 2 * kBurst> out) {
-  if (!port_.started()) return 0;
-  if (lane_.idle() && capture_ == nullptr) {
-    const uint16_t count = port_.rx_burst(queue_, out.data(), kBurst);
-    if (count > 0) {
-      packets.add(count);
-      bytes.add(total_bytes(out.first(count)));
-    }
-    return count;
-  }
+void RxQueue::count_received(std::span<rte_mbuf* const> frames) {
+  packets.add(frames.size());
+  bytes.add(total_bytes(frames));
+}
+
+// With faults or a capture between port and worker.
+size_t RxQueue::poll_watched(Time now, std::span<rte_mbuf*, 2 * kBurst> out) {
   std::array<rte_mbuf*, kBurst> received;
   const uint16_t count = port_.rx_burst(queue_, received.data(), kBurst);
   const std::span<rte_mbuf*> frames(received.data(), count);
-  packets.add(count);
-  bytes.add(total_bytes(frames));
+  count_received(frames);
   if (capture_ != nullptr) {
     for (const rte_mbuf* frame : frames)
       capture_->record(now, port_.port(), pcapng::Direction::kReceived, frame);

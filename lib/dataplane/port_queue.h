@@ -25,13 +25,23 @@ class RxQueue {
           Capture* capture);
 
   // Up to kBurst new packets, plus what faults add. Returns how many.
-  size_t poll(Time now, std::span<rte_mbuf*, 2 * kBurst> out);
+  size_t poll(Time now, std::span<rte_mbuf*, 2 * kBurst> out) {
+    if (!port_.started()) return 0;
+    if (!lane_.idle() || capture_ != nullptr) [[unlikely]]
+      return poll_watched(now, out);
+    const uint16_t count = port_.rx_burst(queue_, out.data(), kBurst);
+    if (count > 0) count_received(out.first(count));
+    return count;
+  }
   Time next_release() const { return lane_.next_release(); }
   PortId port() const { return port_.port(); }
 
   OwnedCounter packets, bytes;
 
  private:
+  size_t poll_watched(Time now, std::span<rte_mbuf*, 2 * kBurst> out);
+  void count_received(std::span<rte_mbuf* const> frames);
+
   Port& port_;
   const uint16_t queue_;
   FaultLane lane_;

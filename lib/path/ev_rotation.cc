@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/prefetch.h"
 #include "path/ev_set.h"
 
 namespace softmrc::path {
@@ -48,7 +49,10 @@ EvIndex EvSet::draw(Plane& plane, EvIndex avoid) {
   for (;;) {
     if (plane.cursor == plane.rotation_end) end_rotation(plane);
     const EvIndex index = ev_at(plane.cursor++);
-    if (record(index).state != EvState::kSkip && index != avoid) return index;
+    if (record(index).state == EvState::kSkip || index == avoid) continue;
+    // Whose turn is next here is known, and some packets on other planes come first.
+    if (plane.cursor != plane.rotation_end) prefetch_for_write(&record(ev_at(plane.cursor)));
+    return index;
   }
 }
 

@@ -4,6 +4,7 @@
 // Rules: doc/protocol.md, "Requestor" and "Headers" (SETH, CC_STATE, AETH).
 #include <algorithm>
 
+#include "base/prefetch.h"
 #include "transport/core.h"
 #include "transport/requestor.h"
 #include "transport/wire_time.h"
@@ -107,7 +108,12 @@ bool Requestor::note_arrivals(Time now, const wire::SackHeader& sack, Psn bitmap
 
 void Requestor::advance_una(Psn first_missing, Time now, const RequestorEnvironment& env,
                             const Trigger* trigger) {
-  for (; una_ < first_missing; ++una_) mark_arrived(una_, now, env, trigger);
+  constexpr int kAhead = 4;  // packets: the arrivals of their EVs lie anywhere
+  for (; una_ < first_missing; ++una_) {
+    const path::EvIndex later = record(una_ + kAhead).ev;
+    if (later < ev_newest_arrival_.size()) prefetch_for_write(&ev_newest_arrival_[later]);
+    mark_arrived(una_, now, env, trigger);
+  }
   burst_end_ = std::max(burst_end_, una_);  // never so old that it compares as newer
 }
 

@@ -162,7 +162,7 @@ class Requestor {
     bool of_ev = false;  // asked to bring an EV back, else for the tail
   };
   static constexpr size_t kProbes = 16;
-  static constexpr uint32_t kFewestRecords = 128;
+  static constexpr uint32_t kFewestRecords = 32;
   static constexpr int kSentLatelyRtts = 8;
 
   PacketRecord& record(Psn psn) { return records_[psn.value() & record_mask_]; }

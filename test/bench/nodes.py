@@ -20,11 +20,6 @@ def zero_copy_client(text):
     return text.replace("role=client,", "role=client,zero-copy=yes,")
 
 
-def asleep_when_idle(text):
-    """A worker with a thread of its own that sleeps when there is nothing to do."""
-    return text + "dataplane:\n  progress: dedicated\n  idle: sleep\n"
-
-
 # The largest frame that the driver takes over veth, with its path MTU, and the driver's arguments. An
 # XDP program wants each frame in one page.
 VETH_DRIVERS = {
