@@ -89,12 +89,16 @@ class Bench:
             with open(result, encoding="utf-8") as file:
                 report = json.load(file)
             result = report["results"][0]
-            # All packets, acknowledgements too, at the rate of those that carry data.
-            packets = sum(plane["tx_packets"] for end in ("local", "peer")
-                          for plane in report[end]["planes"])
-            result["packet_rate_mpps"] = (result["msg_rate_mpps"] * packets
-                                          / report["local"]["transport"]["data_sent"])
+            # All packets, acknowledgements too, for one that carries data.
+            result["packets"] = sum(
+                plane["tx_packets"] for end in ("local", "peer") for plane in report[end]["planes"]
+            ) / report["local"]["transport"]["data_sent"]
             return result
+
+    def note_rates(self, what, result):
+        """Of writes of one packet each."""
+        self.note(f"{what}, M/s", result["msg_rate_mpps"])
+        self.note(f"{what}, packets, M/s", result["msg_rate_mpps"] * result["packets"])
 
     def perf_pair(self, *arguments):
         """As perf_pair_once. DPDK's interrupt thread aborts its process when a memif peer's socket
@@ -176,14 +180,11 @@ class Bench:
                                             region)
                 self.note(f"net_ring, {text} buffers, GB/s", result["bw_average_gbps"] / 8)
             result = self.perf_loopback("--size", "64", "--seconds", seconds)
-            self.note("net_ring, 64 B writes, M/s", result["msg_rate_mpps"])
-            self.note("net_ring, 64 B writes, packets, M/s", result["packet_rate_mpps"])
+            self.note_rates("net_ring, 64 B writes", result)
             for qps in (100, 1000, 10000):
                 result = self.perf_loopback("--size", "64", "--seconds", seconds, "--qps",
                                             str(qps), "--tx-depth", "16", "--region", "64")
-                self.note(f"net_ring, 64 B writes, {qps} QPs, M/s", result["msg_rate_mpps"])
-                self.note(f"net_ring, 64 B writes, {qps} QPs, packets, M/s",
-                          result["packet_rate_mpps"])
+                self.note_rates(f"net_ring, 64 B writes, {qps} QPs", result)
             result = self.perf_loopback("--mode", "lat", "--size", "2", "--iterations", "20000",
                                         "--warmup", "1000")
             self.note("net_ring, 2 B write, us", result["half_post_to_completion"]["t_typical_us"])
